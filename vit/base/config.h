@@ -1,0 +1,131 @@
+/// Everything that differs between one Vision Transformer and the next, as plain data.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vit {
+
+using std::size_t;
+
+enum class Activation { kNone, kGelu, kGeluTanh, kQuickGelu, kRelu, kSilu };
+enum class NormKind { kLayerNorm, kRmsNorm };
+
+/// Tokens in front of the patches, in the order of the checkpoint.
+enum class PrefixToken { kClass, kDistillation, kRegister };
+
+enum class PositionKind { kNone, kLearned, kSinusoidal1d, kSinusoidal2d };
+
+/// How a learned position grid is resampled for another resolution.
+enum class PositionResampling { kBilinear, kBilinearAlignCorners, kBicubic, kBicubicAntialias };
+
+enum class BlockKind {
+  kPreNorm,           ///< x += f(norm(x)): ViT, DeiT, DINO, CLIP. Several branches are summed.
+  kPostNorm,          ///< x = norm(x + f(x)): the original Transformer
+  kResidualPostNorm,  ///< x += norm(f(x)): timm's `rpn`
+  kParallel,          ///< x += attention(n) + mlp(n), n = norm(x): ViT-22B, timm's `xp`
+};
+
+enum class AttentionKind {
+  kStandard,
+  kDifferential,  ///< softmax(q1·k1) - lambda · softmax(q2·k2)
+};
+
+enum class Pooling {
+  kClass,         ///< the class token
+  kMean,          ///< mean of the tokens
+  kMax,           ///< largest of the tokens, per feature
+  kMeanMax,       ///< half the mean plus half the maximum
+  kAttention,     ///< a learned query attends to the tokens (SigLIP's MAP head)
+  kClassAndMean,  ///< class token and mean of the patches side by side (DINOv2 classifiers)
+};
+
+struct GridSize {
+  size_t rows = 0;
+  size_t cols = 0;
+
+  size_t count() const { return rows * cols; }
+  bool operator==(const GridSize&) const = default;
+};
+
+struct ModelConfig {
+  std::string architecture;  ///< as the checkpoint names it, for people
+
+  // Image to tokens.
+  size_t image_height = 224;
+  size_t image_width = 224;
+  size_t patch_height = 16;
+  size_t patch_width = 16;
+  size_t channels = 3;
+  bool patch_bias = true;
+  bool patch_norm = false;  ///< a norm on the projected patches, before positions (AIMv2)
+  std::vector<PrefixToken> prefix{PrefixToken::kClass};
+  PositionKind positions = PositionKind::kLearned;
+  bool positions_cover_prefix = true;  ///< false: positions are added to the patches alone
+  GridSize position_grid{14, 14};      ///< the grid of the stored table
+  PositionResampling position_resampling = PositionResampling::kBilinear;
+  bool norm_before_blocks = false;  ///< CLIP's pre-norm
+
+  // Encoder.
+  size_t width = 768;
+  size_t depth = 12;
+  size_t heads = 12;
+  size_t key_value_heads = 12;  ///< fewer than heads: grouped-query; 1: multi-query
+  size_t mlp_width = 3072;      ///< what the second layer of the MLP reads (after gating)
+  NormKind norm = NormKind::kLayerNorm;
+  float norm_eps = 1e-6f;
+  BlockKind block = BlockKind::kPreNorm;
+  size_t branches = 1;  ///< parallel attentions, then as many parallel MLPs (timm's `18x2`)
+  AttentionKind attention = AttentionKind::kStandard;
+  Activation activation = Activation::kGelu;
+  bool gated_mlp = false;        ///< SwiGLU: activation(gate) · value
+  bool qkv_bias = true;
+  bool projection_bias = true;   ///< attention output
+  bool mlp_bias = true;          ///< both layers of the MLP
+  bool qk_norm = false;
+  bool attention_norm = false;   ///< a norm before the attention's output projection (BEiT-3)
+  bool mlp_norm = false;         ///< a norm before the MLP's second layer (BEiT-3)
+  bool layer_scale = false;
+
+  // Head.
+  bool final_norm = true;      ///< on the tokens, before pooling
+  bool pooled_norm = false;    ///< on the pooled features (timm's fc_norm)
+  Pooling pooling = Pooling::kClass;
+  bool pool_prefix = false;    ///< mean, max and attention pooling see the prefix tokens too
+  bool distilled_head = false; ///< logits are the mean of head(class) and head_dist(distillation)
+  size_t pre_logits = 0;       ///< width of a tanh layer before the classifier, 0: none
+  size_t classes = 1000;       ///< 0: no classifier, the pooled features are the output
+  bool head_bias = true;
+  bool multi_label = false;    ///< sigmoid per class instead of softmax over them
+
+  size_t head_width() const { return width / heads; }
+  size_t patch_size() const { return channels * patch_height * patch_width; }
+  GridSize grid() const { return {image_height / patch_height, image_width / patch_width}; }
+  size_t tokens() const { return prefix.size() + grid().count(); }
+  /// Length of what pooling hands to the classifier.
+  size_t pooled_width() const { return pooling == Pooling::kClassAndMean ? 2 * width : width; }
+  /// Length of the model's answer: logits, or features where there is no classifier.
+  size_t outputs() const { return classes != 0 ? classes : pooled_width(); }
+
+  bool operator==(const ModelConfig&) const = default;
+};
+
+/// Throws an Error naming the first field that contradicts another one. `where` opens the message.
+void validate(const ModelConfig& config, std::string_view where);
+
+/// The names used in files and on the command line: "gelu_tanh", "bicubic-antialias", …
+std::string_view to_string(Activation value);
+std::string_view to_string(NormKind value);
+std::string_view to_string(PrefixToken value);
+std::string_view to_string(PositionKind value);
+std::string_view to_string(PositionResampling value);
+std::string_view to_string(BlockKind value);
+std::string_view to_string(AttentionKind value);
+std::string_view to_string(Pooling value);
+
+/// Throws an Error listing the choices if `name` is none of them.
+PositionResampling parse_position_resampling(std::string_view name);
+
+}  // namespace vit

@@ -1,0 +1,48 @@
+/// How an image becomes the pixels that a checkpoint was trained on. Travels with the checkpoint.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace vit {
+
+using std::size_t;
+
+enum class Interpolation { kNearest, kBox, kBilinear, kBicubic, kLanczos };
+
+enum class ResizeMode {
+  kShortEdge,  ///< keep the aspect ratio, short edge to `resize`
+  kSquash,     ///< each edge to its own size, the aspect ratio is lost
+  kBorder,     ///< keep the aspect ratio, long edge to `resize`, pad with the mean colour
+  kNone,       ///< as it is
+};
+
+struct Recipe {
+  ResizeMode resize = ResizeMode::kShortEdge;
+  /// Where the resize aims: short edge and border modes use the pair as timm does for non-square
+  /// targets (the scale that fits the one or the other), squash uses both as they are.
+  size_t resize_height = 248;
+  size_t resize_width = 248;
+  Interpolation interpolation = Interpolation::kBicubic;
+  /// The centre crop, which is the model's input size; padded with zeros where the image is smaller.
+  size_t crop_height = 224;
+  size_t crop_width = 224;
+  /// (pixel / 255 - mean) / std, per channel.
+  std::array<float, 3> mean{0.5f, 0.5f, 0.5f};
+  std::array<float, 3> std{0.5f, 0.5f, 0.5f};
+
+  bool operator==(const Recipe&) const = default;
+};
+
+std::string_view to_string(Interpolation value);
+std::string_view to_string(ResizeMode value);
+
+/// One line for people: "short edge to 248 (bicubic), centre crop 224x224, mean … std …".
+std::string describe(const Recipe& recipe);
+
+/// The same recipe aimed at another input size: the ratio of resize to crop is kept.
+Recipe scaled_to(const Recipe& recipe, size_t height, size_t width);
+
+}  // namespace vit

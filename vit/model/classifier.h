@@ -1,0 +1,69 @@
+/// The façade: a checkpoint in, named classes with probabilities out.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "patch/image.h"
+#include "vit/base/config.h"
+#include "vit/base/recipe.h"
+
+namespace vit {
+
+using patch::Image;
+using patch::read_image;
+
+struct Prediction {
+  size_t index = 0;
+  std::string label;  ///< "class 7" where the checkpoint names none
+  float probability = 0.0f;
+};
+
+struct ClassifierOptions {
+  size_t threads = 0;      ///< 0: all that the machine grants
+  size_t heads = 0;        ///< attention heads, where the checkpoint does not say
+  size_t image_height = 0;  ///< 0: the checkpoint's own input size
+  size_t image_width = 0;
+  std::optional<PositionResampling> positions;  ///< unset: the checkpoint's, else bilinear
+  float temperature = 1.0f;  ///< of the softmax over the classes
+};
+
+/// Immutable after load; every const call may be made from any thread.
+class Classifier {
+ public:
+  /// A folder or a weight file.
+  static Classifier load(const std::filesystem::path& model, const ClassifierOptions& options = {});
+
+  ~Classifier();
+  Classifier(Classifier&&) noexcept;
+  Classifier& operator=(Classifier&&) noexcept;
+
+  const ModelConfig& config() const;
+  const Recipe& recipe() const;
+  const std::vector<std::string>& labels() const;
+  /// "deit_tiny_patch16_224", or the file's name where it says no more.
+  const std::string& name() const;
+
+  /// Raw outputs, one row per image: logits, or features where the model has no classifier. The
+  /// answer for an image is the same to the bit whatever the batch around it and the thread count.
+  std::vector<std::vector<float>> logits(std::span<const Image> images) const;
+
+  /// Softmax (or sigmoid for multi-label models) of logits, with the classifier's temperature.
+  std::vector<float> probabilities(std::span<const float> logits) const;
+  /// The `k` most probable classes, best first; equal ones in the order of their index.
+  std::vector<Prediction> top(std::span<const float> probabilities, size_t k) const;
+
+  std::vector<Prediction> classify(const Image& image, size_t k = 5) const;
+
+ private:
+  struct State;
+  explicit Classifier(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace vit

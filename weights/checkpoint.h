@@ -1,0 +1,52 @@
+/// A checkpoint as the model sees it: canonical names, whatever file and layout they came from.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vit/base/config.h"
+#include "vit/base/recipe.h"
+#include "weights/tensor.h"
+
+namespace vit::weights {
+
+/// What a user may say where a file does not.
+struct OpenOptions {
+  size_t heads = 0;  ///< attention heads, 0: from the config, the tensors or the known sizes
+};
+
+/// Owns or maps the bytes of its weights; tensors are views into them.
+class Checkpoint {
+ public:
+  std::string path;    ///< as the user gave it; opens every message
+  std::string format;  ///< "safetensors", "PyTorch zip", …
+  std::string layout;  ///< "timm", "Hugging Face ViT", …
+  ModelConfig config;
+  Recipe recipe;
+  std::vector<std::string> labels;  ///< one per class, or empty
+
+  /// Null if there is none of this name.
+  const Weight* find(std::string_view name) const;
+  /// Throws an Error naming the checkpoint and the tensor.
+  const Weight& at(std::string_view name) const;
+  const std::map<std::string, Weight, std::less<>>& weights() const { return weights_; }
+
+  void add(std::string name, Weight weight);
+  /// Keeps alive what the weights view: a mapped file, inflated bytes.
+  void keep(std::shared_ptr<const void> storage);
+
+ private:
+  std::map<std::string, Weight, std::less<>> weights_;
+  std::vector<std::shared_ptr<const void>> storage_;
+};
+
+/// Opens a weight file, or a folder that holds one with its config.json (and
+/// preprocessor_config.json). Throws an Error saying what is wrong with it.
+Checkpoint open(const std::filesystem::path& path, const OpenOptions& options = {});
+
+}  // namespace vit::weights
