@@ -1,0 +1,237 @@
+#include "tools/classify.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+
+#include "patch/image.h"
+#include "tools/output/predictions.h"
+#include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
+#include "vit/model/classifier.h"
+
+namespace vit::tools {
+namespace {
+
+constexpr std::string_view kExamples =
+    "  vit classify -m deit_tiny_patch16_224 cat.jpg\n"
+    "  vit classify -m model.safetensors -k 1 --json photos/*.jpg > results.json\n"
+    "  vit classify -m deit_tiny_patch16_224 --image-size 384 - < dog.webp\n";
+
+// Enough images to keep the workers busy; few enough pixels to keep the memory small.
+constexpr size_t kBatchImages = 16;
+constexpr size_t kBatchBytes = size_t{256} << 20;
+
+struct Settings {
+  std::string model;
+  std::vector<std::string> files;
+  size_t top = 5;
+  bool json = false;
+  bool logits = false;
+  patch::Exif exif = patch::Exif::kApply;
+  ClassifierOptions classifier;
+};
+
+cxxopts::Options classify_options() {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  const auto text_or = [&](const char* value) { return text()->default_value(value); };
+  cxxopts::Options options(
+      "vit classify", "Name the most likely classes of each image (JPEG, PNG, WebP, BMP, TIFF).");
+  options.custom_help("-m MODEL [OPTION...] IMAGE...");
+  options.add_options("", {
+                              {"m,model", "a folder with weights and config.json, or a weight file",
+                               text(), "MODEL"},
+                              {"k,top", "classes per image", text_or("5"), "N"},
+                              {"h,help", "this text"},
+                          });
+  options.add_options(
+      "Image",
+      {
+          {"image-size", "run the model at another input size, in pixels", text(), "N|HxW"},
+          {"positions",
+           "how positions are resampled for it: bilinear, bilinear-align-corners, bicubic or "
+           "bicubic-antialias",
+           text(), "HOW"},
+          {"exif", "the camera's orientation tag: apply or ignore", text_or("apply"), "HOW"},
+      });
+  options.add_options(
+      "Output",
+      {
+          {"json", "one JSON document instead of text"},
+          {"logits", "the raw outputs too"},
+          {"temperature", "divide the logits by T: above 1 evens the answer, below 1 sharpens it",
+           text_or("1"), "T"},
+      });
+  options.add_options(
+      "Machine", {
+                     {"threads", "worker threads, all of the machine's unless given", text(), "N"},
+                     {"heads", "attention heads, for a weight file that does not say", text(), "N"},
+                 });
+  return options;
+}
+
+ClassifierOptions classifier_settings(const cxxopts::ParseResult& arguments) {
+  ClassifierOptions settings;
+  const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
+  if (arguments.count("image-size")) {
+    const PixelSize size = parse_pixel_size("--image-size", text("image-size"));
+    settings.image_height = size.height;
+    settings.image_width = size.width;
+  }
+  if (arguments.count("positions")) {
+    using enum PositionResampling;
+    std::vector<std::pair<std::string_view, PositionResampling>> choices;
+    for (const auto way : {kBilinear, kBilinearAlignCorners, kBicubic, kBicubicAntialias})
+      choices.emplace_back(to_string(way), way);
+    settings.positions = parse_choice("--positions", text("positions"), choices);
+  }
+  settings.temperature = parse_positive("--temperature", text("temperature"));
+  if (arguments.count("threads"))
+    settings.threads = parse_count("--threads", text("threads"), 1, 1024);
+  if (arguments.count("heads")) settings.heads = parse_count("--heads", text("heads"), 1, 1024);
+  return settings;
+}
+
+void check_operands(const Settings& settings) {
+  if (settings.model.empty())
+    fail_usage(
+        "no model given, expected -m MODEL: a folder with weights and config.json, or a "
+        "weight file");
+  if (settings.files.empty())
+    fail_usage("no image given, expected one or more files, or - for one on standard input");
+  const auto inputs = std::ranges::count(settings.files, "-");
+  if (inputs > 1) fail_usage("'-' given ", inputs, " times, but there is one standard input");
+  if (inputs == 1 && isatty(STDIN_FILENO) == 1)
+    fail_usage(
+        "'-' reads an image from standard input, which is a terminal; feed it with '< FILE'");
+}
+
+Settings parse_settings(const cxxopts::ParseResult& arguments) {
+  Settings settings;
+  if (arguments.count("model")) settings.model = arguments["model"].as<std::string>();
+  settings.files = arguments.unmatched();
+  settings.top = parse_count("--top", arguments["top"].as<std::string>(), 1, 1'000'000);
+  settings.json = arguments.count("json") != 0;
+  settings.logits = arguments.count("logits") != 0;
+  settings.exif =
+      parse_choice<patch::Exif>("--exif", arguments["exif"].as<std::string>(),
+                                {{"apply", patch::Exif::kApply}, {"ignore", patch::Exif::kIgnore}});
+  settings.classifier = classifier_settings(arguments);
+  check_operands(settings);
+  return settings;
+}
+
+std::vector<std::byte> read_standard_input() {
+  std::vector<std::byte> bytes;
+  std::array<std::byte, 65536> buffer;
+  while (true) {
+    const ssize_t count = read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (count == 0) return bytes;
+    if (count < 0 && errno != EINTR) fail("standard input: cannot read: ", std::strerror(errno));
+    if (count > 0) bytes.insert(bytes.end(), buffer.begin(), buffer.begin() + count);
+  }
+}
+
+Image load_image(const std::string& file, patch::Exif exif) {
+  if (file == "-") return patch::decode(read_standard_input(), "standard input", exif);
+  if (std::filesystem::is_directory(file))
+    fail(file, ": is a folder, expected an image; give its files, such as ", file,
+         file.ends_with('/') ? "" : "/", "*.jpg");
+  return patch::read_image(file, exif);
+}
+
+/// Collects images into batches and writes the results in the order of the command line.
+class Run {
+ public:
+  Run(const Settings& settings, const Classifier& classifier)
+      : settings_(settings), classifier_(classifier), style_(output_style()) {
+    style_.multi_label = classifier.config().multi_label;
+    style_.logits = settings.logits;
+  }
+
+  int classify_all() {
+    if (settings_.json) write_output(json_opening(classifier_.name(), classifier_.recipe()));
+    for (const auto& file : settings_.files) add(file);
+    finish_batch();
+    if (settings_.json) write_output(json_closing());
+    return failed_ ? 1 : 0;
+  }
+
+ private:
+  void add(const std::string& file) {
+    results_.push_back({.file = file, .error = {}, .predictions = {}, .logits = {}});
+    try {
+      images_.push_back(load_image(file, settings_.exif));
+      bytes_ += images_.back().pixels.size();
+    } catch (const std::bad_alloc&) {
+      results_.back().error = file + ": out of memory";
+    } catch (const std::exception& error) {
+      results_.back().error = error.what();
+    }
+    if (images_.size() == kBatchImages || bytes_ >= kBatchBytes) finish_batch();
+  }
+
+  void finish_batch() {
+    auto rows = classifier_.logits(images_);
+    size_t next = 0;
+    for (auto& result : results_) {
+      if (result.error.empty()) {
+        result.logits = std::move(rows.at(next++));
+        result.predictions =
+            classifier_.top(classifier_.probabilities(result.logits), settings_.top);
+      }
+      write(result);
+    }
+    results_.clear();
+    images_.clear();
+    bytes_ = 0;
+  }
+
+  void write(ImageResult& result) {
+    failed_ = failed_ || !result.error.empty();
+    if (settings_.json) {
+      const std::string repeated = result.file + ": ";
+      if (result.error.starts_with(repeated)) result.error.erase(0, repeated.size());
+      write_output((written_ ? ",\n" : "") + json_image(result, settings_.logits));
+    } else if (result.error.empty()) {
+      write_output((written_ ? "\n" : "") + to_text(result, style_));
+    } else {
+      write_message(printable(result.error));
+      return;
+    }
+    written_ = true;
+  }
+
+  const Settings& settings_;
+  const Classifier& classifier_;
+  TextStyle style_;
+  std::vector<ImageResult> results_;  ///< of the batch, in order
+  std::vector<Image> images_;         ///< those of them that could be read
+  size_t bytes_ = 0;
+  bool written_ = false;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+int run_classify(Arguments arguments) {
+  cxxopts::Options options = classify_options();
+  const auto parsed = parse(options, arguments);
+  if (parsed.count("help")) {
+    write_output(help_text(options, kExamples));
+    return 0;
+  }
+  const Settings settings = parse_settings(parsed);
+  const Classifier classifier = Classifier::load(settings.model, settings.classifier);
+  if (classifier.config().classes == 0)
+    fail(settings.model, ": ", classifier.name(), " has no classifier, its output is ",
+         classifier.config().outputs(), " features; give a model with a classification head");
+  return Run(settings, classifier).classify_all();
+}
+
+}  // namespace vit::tools

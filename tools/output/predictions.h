@@ -1,0 +1,45 @@
+/// What `vit classify` found, as text for people and as JSON for programs.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vit/base/recipe.h"
+#include "vit/model/classifier.h"
+
+namespace vit::tools {
+
+struct ImageResult {
+  std::string file;   ///< as given
+  std::string error;  ///< why there are no predictions, empty otherwise
+  std::vector<Prediction> predictions;
+  std::vector<float> logits;
+};
+
+struct TextStyle {
+  size_t columns = 80;
+  bool whole_labels = true;  ///< false: cut long labels so that a line keeps within the columns
+  bool colour = false;
+  bool multi_label = false;  ///< probabilities are scores that do not add up to one
+  bool logits = false;       ///< the raw output beside each class
+};
+
+/// As the place that standard output goes to can show it.
+TextStyle output_style();
+
+/// A bar in eighths of a column, no blanks behind it. `fraction` outside 0…1 is taken as the end.
+std::string bar(float fraction, size_t width);
+
+/// The file, then a line per class: rank, label, percentage and a bar, aligned.
+std::string to_text(const ImageResult& result, const TextStyle& style);
+
+/// A JSON document in three parts, so that it streams: opening, images with ",\n" between, closing.
+/// Numbers carry the shortest digits that give the same float back; bytes of a file name that are
+/// not UTF-8 become U+FFFD.
+std::string json_opening(std::string_view model, const Recipe& recipe);
+std::string json_image(const ImageResult& result, bool with_logits);
+std::string json_closing();
+
+}  // namespace vit::tools

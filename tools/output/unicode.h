@@ -1,0 +1,26 @@
+/// UTF-8 as far as aligned columns and safe terminals need it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace vit::tools {
+
+using std::size_t;
+
+/// Takes one code point off the front; none, and one byte taken, where the bytes are not UTF-8.
+std::optional<char32_t> take_code_point(std::string_view& text);
+
+/// The text with control characters and bytes that are not UTF-8 as \n, \t, \xNN.
+std::string printable(std::string_view text);
+
+/// Terminal columns of printable text: 2 for East Asian wide characters and emoji, 0 for accents
+/// that combine with the character before them.
+size_t display_width(std::string_view text);
+
+/// Exactly `width` columns: filled up with blanks, or cut with "…" at the end.
+std::string fit(std::string_view text, size_t width);
+
+}  // namespace vit::tools

@@ -1,0 +1,21 @@
+/// What the person at the keyboard got wrong, as against what a file did.
+#pragma once
+
+#include "vit/base/error.h"
+
+namespace vit::tools {
+
+/// Ends the program with status 2 and a pointer to the help; any other error ends it with 1.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+template <typename... Parts>
+[[noreturn]] void fail_usage(const Parts&... parts) {
+  std::ostringstream message;
+  (message << ... << parts);
+  throw UsageError(message.str());
+}
+
+}  // namespace vit::tools
