@@ -10,8 +10,7 @@ namespace vit::patch {
 Image decode(std::span<const std::byte> bytes, std::string_view name, Exif exif) {
   const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8UC1,
                         const_cast<std::byte*>(bytes.data()));
-  const int flags =
-      cv::IMREAD_COLOR | (exif == Exif::kIgnore ? cv::IMREAD_IGNORE_ORIENTATION : 0);
+  const int flags = cv::IMREAD_COLOR | (exif == Exif::kIgnore ? cv::IMREAD_IGNORE_ORIENTATION : 0);
   const cv::Mat decoded = cv::imdecode(encoded, flags);
   if (decoded.empty()) fail(name, ": not an image");
   Image image{static_cast<size_t>(decoded.cols), static_cast<size_t>(decoded.rows), {}};

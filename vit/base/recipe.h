@@ -19,6 +19,12 @@ enum class ResizeMode {
   kNone,       ///< as it is
 };
 
+/// Where the crop goes when the space around it is odd.
+enum class CropRounding {
+  kHalfEven,  ///< torchvision and timm: half a pixel goes to the even side
+  kDown,      ///< Hugging Face processors: to the upper left
+};
+
 struct Recipe {
   ResizeMode resize = ResizeMode::kShortEdge;
   /// Where the resize aims: short edge and border modes use the pair as timm does for non-square
@@ -26,9 +32,14 @@ struct Recipe {
   size_t resize_height = 248;
   size_t resize_width = 248;
   Interpolation interpolation = Interpolation::kBicubic;
-  /// The centre crop, which is the model's input size; padded with zeros where the image is smaller.
+  /// The centre crop, which is the model's input size; padded with zeros where the image is
+  /// smaller.
   size_t crop_height = 224;
   size_t crop_width = 224;
+  CropRounding crop_rounding = CropRounding::kHalfEven;
+  /// timm's crop_pct: the part of the resized edge that the crop keeps. Only scaled_to() reads it,
+  /// because the rounded sizes alone do not give it back; 0: take the ratio of the sizes.
+  double crop_fraction = 0.0;
   /// (pixel / 255 - mean) / std, per channel.
   std::array<float, 3> mean{0.5f, 0.5f, 0.5f};
   std::array<float, 3> std{0.5f, 0.5f, 0.5f};
@@ -42,7 +53,8 @@ std::string_view to_string(ResizeMode value);
 /// One line for people: "short edge to 248 (bicubic), centre crop 224x224, mean … std …".
 std::string describe(const Recipe& recipe);
 
-/// The same recipe aimed at another input size: the ratio of resize to crop is kept.
+/// The same recipe aimed at another input size: the ratio of resize to crop is kept, rounded down
+/// as timm does.
 Recipe scaled_to(const Recipe& recipe, size_t height, size_t width);
 
 }  // namespace vit

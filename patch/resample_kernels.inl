@@ -1,0 +1,121 @@
+// Included once per instruction set, inside a namespace and a target region of its own. Vectors are
+// written out (GNU vector extensions) because g++ does not keep an array of sums in registers.
+
+using Bytes16 = std::uint8_t __attribute__((vector_size(16)));
+using Bytes8 = std::uint8_t __attribute__((vector_size(8)));
+using Sums8 = std::uint32_t __attribute__((vector_size(32)));
+using Signed8 = std::int32_t __attribute__((vector_size(32)));
+
+template <typename Vector>
+inline void load(const std::uint8_t* from, Vector& to) {
+  std::memcpy(&to, from, sizeof to);
+}
+
+// A perfect shuffle of 16 vectors; four of them transpose the 16x16 bytes.
+inline void shuffle_rows(const Bytes16* from, Bytes16* to) {
+  constexpr Bytes16 kLow = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
+  constexpr Bytes16 kHigh = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+#pragma GCC unroll 8
+  for (size_t i = 0; i < 8; ++i) {
+    to[2 * i] = __builtin_shuffle(from[i], from[i + 8], kLow);
+    to[2 * i + 1] = __builtin_shuffle(from[i], from[i + 8], kHigh);
+  }
+}
+
+inline void transpose16(Bytes16* block) {
+  Bytes16 other[16];
+  shuffle_rows(block, other);
+  shuffle_rows(other, block);
+  shuffle_rows(block, other);
+  shuffle_rows(other, block);
+}
+
+void turn_rows(const std::uint8_t* const* rows, size_t bytes, std::uint8_t* columns) {
+  Bytes16 block[16];
+  size_t i = 0;
+  for (; i + 16 <= bytes; i += 16) {
+    for (size_t r = 0; r < 16; ++r) load(rows[r] + i, block[r]);
+    transpose16(block);
+    std::memcpy(columns + i * 16, block, sizeof block);
+  }
+  if (i == bytes) return;
+  for (size_t r = 0; r < 16; ++r) {
+    block[r] = Bytes16{};
+    std::memcpy(&block[r], rows[r] + i, bytes - i);  // the image may end here
+  }
+  transpose16(block);
+  std::memcpy(columns + i * 16, block, sizeof block);
+}
+
+void turn_columns(const std::uint8_t* columns, size_t bytes, std::uint8_t* const* rows) {
+  Bytes16 block[16];
+  for (size_t i = 0; i < bytes; i += 16) {
+    std::memcpy(block, columns + i * 16, sizeof block);
+    transpose16(block);
+    for (size_t r = 0; r < 16; ++r) std::memcpy(rows[r] + i, &block[r], 16);
+  }
+}
+
+// Vectors wider than the baseline's registers travel by reference: by value they have no fixed ABI.
+inline void add_weighted(const std::uint8_t* bytes, const Sums8& weight, Sums8& sums) {
+  Bytes8 narrow;
+  load(bytes, narrow);
+  sums += weight * __builtin_convertvector(narrow, Sums8);
+}
+
+inline void store_clipped(const Sums8& sums, std::uint8_t* out) {
+  Signed8 value = reinterpret_cast<Signed8>(sums) >> kWeightBits;
+  value = value < 0 ? Signed8{} : value;
+  value = value > 255 ? Signed8{} + 255 : value;
+  const Bytes8 narrow = __builtin_convertvector(value, Bytes8);
+  std::memcpy(out, &narrow, sizeof narrow);
+}
+
+// Sums wrap like unsigned numbers, so that a weight's sign needs no care and nothing overflows.
+template <size_t kVectors>
+inline void filter(const std::uint8_t* from, size_t step, const std::int32_t* weights, size_t count,
+                   std::uint8_t* out) {
+  constexpr std::uint32_t kHalf = 1u << (kWeightBits - 1);
+  Sums8 sums[kVectors];
+#pragma GCC unroll 8
+  for (size_t v = 0; v < kVectors; ++v) sums[v] = Sums8{} + kHalf;
+  for (size_t t = 0; t < count; ++t, from += step) {
+    const Sums8 weight = Sums8{} + static_cast<std::uint32_t>(weights[t]);
+#pragma GCC unroll 8
+    for (size_t v = 0; v < kVectors; ++v) add_weighted(from + 8 * v, weight, sums[v]);
+  }
+#pragma GCC unroll 8
+  for (size_t v = 0; v < kVectors; ++v) store_clipped(sums[v], out + 8 * v);
+}
+
+void filter_pixel(const std::uint8_t* pixels, const std::int32_t* weights, size_t count,
+                  std::uint8_t* out) {
+  filter<3 * kLaneRows / 8>(pixels, 3 * kLaneRows, weights, count, out);
+}
+
+void filter_rows(const std::uint8_t* rows, const std::int32_t* weights, size_t count, size_t width,
+                 std::uint8_t* out) {
+  for (size_t x = 0; x < width; x += kColumnBlock)
+    filter<kColumnBlock / 8>(rows + x, width, weights, count, out + x);
+}
+
+void swap_red_and_blue(const std::uint8_t* from, size_t pixels, std::uint8_t* to) {
+  constexpr Bytes16 kSwap = {2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, 14, 13, 12, 15};
+  size_t i = 0;
+  // Five pixels a step; the sixteenth byte is overwritten by the next.
+  for (; i + 6 <= pixels; i += 5, from += 15, to += 15) {
+    Bytes16 block;
+    load(from, block);
+    block = __builtin_shuffle(block, kSwap);
+    std::memcpy(to, &block, sizeof block);
+  }
+  for (; i < pixels; ++i, from += 3, to += 3) {
+    const std::uint8_t blue = from[0], green = from[1], red = from[2];
+    to[0] = red;
+    to[1] = green;
+    to[2] = blue;
+  }
+}
+
+constexpr ResampleKernels kKernels{turn_rows, turn_columns, filter_pixel, filter_rows,
+                                   swap_red_and_blue};

@@ -1,0 +1,103 @@
+#include "vit/base/recipe.h"
+
+#include <cmath>
+#include <sstream>
+
+#include "vit/base/error.h"
+
+namespace vit {
+namespace {
+
+void write_size(std::ostream& out, size_t height, size_t width) {
+  out << height;
+  if (width != height) out << 'x' << width;
+}
+
+void write_colour(std::ostream& out, const std::array<float, 3>& values) {
+  if (values[0] == values[1] && values[1] == values[2])
+    out << values[0];
+  else
+    out << values[0] << ' ' << values[1] << ' ' << values[2];
+}
+
+size_t scale_edge(size_t resized, size_t crop, double fraction, size_t edge) {
+  if (fraction > 0.0) return static_cast<size_t>(std::floor(static_cast<double>(edge) / fraction));
+  return resized * edge / crop;
+}
+
+}  // namespace
+
+std::string_view to_string(Interpolation value) {
+  switch (value) {
+    case Interpolation::kNearest:
+      return "nearest";
+    case Interpolation::kBox:
+      return "box";
+    case Interpolation::kBilinear:
+      return "bilinear";
+    case Interpolation::kBicubic:
+      return "bicubic";
+    case Interpolation::kLanczos:
+      return "lanczos";
+  }
+  return "?";
+}
+
+std::string_view to_string(ResizeMode value) {
+  switch (value) {
+    case ResizeMode::kShortEdge:
+      return "short edge";
+    case ResizeMode::kSquash:
+      return "squash";
+    case ResizeMode::kBorder:
+      return "border";
+    case ResizeMode::kNone:
+      return "none";
+  }
+  return "?";
+}
+
+std::string describe(const Recipe& recipe) {
+  std::ostringstream out;
+  switch (recipe.resize) {
+    case ResizeMode::kShortEdge:
+      out << "short edge to ";
+      break;
+    case ResizeMode::kSquash:
+      out << "squash to ";
+      break;
+    case ResizeMode::kBorder:
+      out << "long edge to ";
+      break;
+    case ResizeMode::kNone:
+      out << "no resize";
+      break;
+  }
+  if (recipe.resize != ResizeMode::kNone) {
+    write_size(out, recipe.resize_height, recipe.resize_width);
+    out << " (" << to_string(recipe.interpolation) << ')';
+  }
+  out << ", centre crop " << recipe.crop_height << 'x' << recipe.crop_width << ", mean ";
+  write_colour(out, recipe.mean);
+  out << " std ";
+  write_colour(out, recipe.std);
+  return out.str();
+}
+
+Recipe scaled_to(const Recipe& recipe, size_t height, size_t width) {
+  if (height == 0 || width == 0)
+    fail("image size ", height, "x", width, ": both must be at least 1");
+  if (recipe.crop_height == 0 || recipe.crop_width == 0)
+    fail("the recipe's crop is ", recipe.crop_height, "x", recipe.crop_width,
+         ": both must be at least 1");
+  Recipe scaled = recipe;
+  scaled.resize_height =
+      scale_edge(recipe.resize_height, recipe.crop_height, recipe.crop_fraction, height);
+  scaled.resize_width =
+      scale_edge(recipe.resize_width, recipe.crop_width, recipe.crop_fraction, width);
+  scaled.crop_height = height;
+  scaled.crop_width = width;
+  return scaled;
+}
+
+}  // namespace vit
