@@ -1,0 +1,206 @@
+#include "vit/kernels/rowwise.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tests/support/random.h"
+#include "vit/kernels/isa_kernels.h"
+#include "vit/kernels/reference.h"
+
+namespace vit {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr Activation kActivations[] = {Activation::kNone,     Activation::kGelu,
+                                       Activation::kGeluTanh, Activation::kQuickGelu,
+                                       Activation::kRelu,     Activation::kSilu};
+
+/// 1 to twice the widest vector and one more, then the real widths.
+std::vector<size_t> row_lengths() {
+  std::vector<size_t> lengths;
+  for (size_t n = 1; n <= 33; ++n) lengths.push_back(n);
+  for (const size_t n : {192, 197, 384, 768, 1024, 3072}) lengths.push_back(n);
+  return lengths;
+}
+
+/// Calls check(kernels, n) for every instruction set and length.
+template <typename Check>
+void on_every_isa(const Check& check) {
+  for (const Isa isa : available_isas())
+    for (const size_t n : row_lengths()) {
+      SCOPED_TRACE(std::string(to_string(isa)) + ", n = " + std::to_string(n));
+      check(isa_kernels(isa), n);
+    }
+}
+
+Norm random_norm(NormKind kind, size_t n) {
+  Norm norm{.kind = kind, .eps = 1e-6f, .weight = test::random_vector(n, 11), .bias = {}};
+  if (kind == NormKind::kLayerNorm) norm.bias = test::random_vector(n, 12);
+  return norm;
+}
+
+/// |y| <= |gamma|·sqrt(n)·… in the worst case, but each term is off by n roundings of its
+/// statistics.
+double norm_tolerance(size_t n, double expected, double gamma, double mean_over_spread) {
+  return static_cast<double>(n + 8) * 0x1p-24 *
+         (std::abs(expected) + std::abs(gamma) * (1.0 + mean_over_spread));
+}
+
+TEST(Rowwise, LayerNormMatchesTheOracle) {
+  on_every_isa([](const IsaKernels& kernels, size_t n) {
+    const Matrix x = test::random_matrix(1, n, 1, 3.0f);
+    const Norm norm = random_norm(NormKind::kLayerNorm, n);
+    std::vector<float> y(n);
+    kernels.layer_norm_row(x.data(), norm.weight.data(), norm.bias.data(), norm.eps, y.data(), n);
+    const reference::Numbers expected = reference::normalize(norm, x);
+    for (size_t i = 0; i < n; ++i) {
+      // A row of one is its own mean: 0/sqrt(eps), and rounding of the mean is magnified by it.
+      const double spread = n == 1 ? 1e3 : 1.0;
+      EXPECT_NEAR(y[i], expected[i],
+                  norm_tolerance(n, expected[i], norm.weight[i], 3.0 * spread) +
+                      0x1p-23 * std::abs(norm.bias[i]));
+    }
+  });
+}
+
+TEST(Rowwise, LayerNormKeepsItsDigitsFarFromZero) {
+  on_every_isa([](const IsaKernels& kernels, size_t n) {
+    if (n < 8) return;
+    Matrix x = test::random_matrix(1, n, 1);
+    for (size_t i = 0; i < n; ++i) x(0, i) += 1000.0f;
+    const Norm norm = random_norm(NormKind::kLayerNorm, n);
+    std::vector<float> y(n);
+    kernels.layer_norm_row(x.data(), norm.weight.data(), norm.bias.data(), norm.eps, y.data(), n);
+    const reference::Numbers expected = reference::normalize(norm, x);
+    // The mean itself is only known to 1000·n·2^-24.
+    for (size_t i = 0; i < n; ++i)
+      EXPECT_NEAR(y[i], expected[i], norm_tolerance(n, expected[i], norm.weight[i], 2000.0));
+  });
+}
+
+TEST(Rowwise, RmsNormMatchesTheOracle) {
+  on_every_isa([](const IsaKernels& kernels, size_t n) {
+    const Matrix x = test::random_matrix(1, n, 1, 3.0f);
+    const Norm norm = random_norm(NormKind::kRmsNorm, n);
+    std::vector<float> y(n);
+    kernels.rms_norm_row(x.data(), norm.weight.data(), norm.eps, y.data(), n);
+    const reference::Numbers expected = reference::normalize(norm, x);
+    for (size_t i = 0; i < n; ++i)
+      EXPECT_NEAR(y[i], expected[i], norm_tolerance(n, expected[i], norm.weight[i], 0.0));
+  });
+}
+
+/// The stated bounds of vector.inl: 2e-7 on the normal distribution function, 3e-7 relative on exp
+/// (which a sigmoid at most passes on), times |x|; and a few roundings.
+TEST(Rowwise, ActivationsKeepTheirStatedErrorBound) {
+  for (const Isa isa : available_isas())
+    for (const Activation activation : kActivations)
+      for (float x = -30.0f; x <= 30.0f; x += 0.00371f) {
+        float y = 0.0f;
+        isa_kernels(isa).activation_row(activation, &x, &y, 1);
+        // The argument of exp carries a rounding of its own size into the exponent.
+        const double bound = std::abs(x) * (5e-7 + 0x1p-24 * std::min(4.0, std::abs(double{x})));
+        ASSERT_NEAR(y, reference::activate(activation, x), bound)
+            << to_string(isa) << " " << to_string(activation) << " of " << x;
+      }
+}
+
+TEST(Rowwise, ActivationsHandleEveryLengthAndTheirEnds) {
+  on_every_isa([](const IsaKernels& kernels, size_t n) {
+    for (const Activation activation : kActivations) {
+      const std::vector<float> x = test::random_vector(n, 7, 4.0f);
+      std::vector<float> y(n + 1, 77.0f);
+      kernels.activation_row(activation, x.data(), y.data(), n);
+      for (size_t i = 0; i < n; ++i)
+        EXPECT_NEAR(y[i], reference::activate(activation, x[i]), 1e-6 * std::abs(x[i]));
+      EXPECT_EQ(y[n], 77.0f) << "wrote past the end";
+    }
+  });
+}
+
+TEST(Rowwise, GateMultipliesTheActivatedGateWithTheValue) {
+  on_every_isa([](const IsaKernels& kernels, size_t n) {
+    const std::vector<float> g = test::random_vector(n, 7), v = test::random_vector(n, 8);
+    std::vector<float> y(n);
+    kernels.gate_row(Activation::kSilu, g.data(), v.data(), y.data(), n);
+    for (size_t i = 0; i < n; ++i)
+      EXPECT_NEAR(y[i], reference::activate(Activation::kSilu, g[i]) * v[i],
+                  1e-6 * std::abs(g[i] * v[i]));
+  });
+}
+
+TEST(Rowwise, ResidualIsAddedWithAndWithoutLayerScale) {
+  on_every_isa([](const IsaKernels& kernels, size_t n) {
+    const std::vector<float> update = test::random_vector(n, 1), scale = test::random_vector(n, 2);
+    const std::vector<float> before = test::random_vector(n, 3);
+    std::vector<float> plain = before, scaled = before;
+    kernels.add_row(update.data(), nullptr, plain.data(), n);
+    kernels.add_row(update.data(), scale.data(), scaled.data(), n);
+    for (size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(plain[i], before[i] + update[i]);
+      EXPECT_NEAR(scaled[i], double{before[i]} + double{update[i]} * scale[i],
+                  0x1p-23 * (std::abs(before[i]) + std::abs(update[i] * scale[i])));
+    }
+  });
+}
+
+TEST(Rowwise, ExponentialsMatchTheOracleAndReturnTheirSum) {
+  on_every_isa([](const IsaKernels& kernels, size_t n) {
+    Matrix x = test::random_matrix(1, n, 5, 8.0f);
+    const float scale = 0.7f;
+    const reference::Numbers expected = reference::softmax(x, 1.0 / double{scale});
+    const float sum = kernels.exp_row(x.data(), n, scale);
+    for (size_t i = 0; i < n; ++i)
+      // 3e-7 of exp, the rounding of an argument of at most 60, and n additions of the sum.
+      EXPECT_NEAR(x(0, i) / sum, expected[i],
+                  expected[i] * (6e-7 + 60 * 0x1p-23 + static_cast<double>(n) * 0x1p-24) + 1e-38);
+  });
+}
+
+TEST(Softmax, RowsSumToOneAndTemperatureFlattens) {
+  Matrix cold = test::random_matrix(5, 19, 9), hot = test::random_matrix(5, 19, 9);
+  softmax(cold, 0.5f);
+  softmax(hot, 4.0f);
+  for (size_t r = 0; r < 5; ++r) {
+    double cold_sum = 0.0, hot_sum = 0.0;
+    float cold_top = 0.0f, hot_top = 0.0f;
+    for (size_t c = 0; c < 19; ++c) {
+      cold_sum += cold(r, c);
+      hot_sum += hot(r, c);
+      cold_top = std::max(cold_top, cold(r, c));
+      hot_top = std::max(hot_top, hot(r, c));
+    }
+    EXPECT_NEAR(cold_sum, 1.0, 20 * 0x1p-24);
+    EXPECT_NEAR(hot_sum, 1.0, 20 * 0x1p-24);
+    EXPECT_GT(cold_top, hot_top);
+  }
+}
+
+TEST(Softmax, SurvivesHugeAndMaskedEntries) {
+  Matrix x(3, 4);
+  const float rows[3][4] = {{3e38f, 3e38f, -3e38f, 0.0f},
+                            {-kInfinity, 1.0f, -kInfinity, 1.0f},
+                            {-kInfinity, -kInfinity, -kInfinity, -kInfinity}};
+  for (size_t r = 0; r < 3; ++r)
+    for (size_t c = 0; c < 4; ++c) x(r, c) = rows[r][c];
+  softmax(x);
+  const float expected[3][4] = {
+      {0.5f, 0.5f, 0.0f, 0.0f}, {0.0f, 0.5f, 0.0f, 0.5f}, {0.0f, 0.0f, 0.0f, 0.0f}};
+  for (size_t r = 0; r < 3; ++r)
+    for (size_t c = 0; c < 4; ++c) EXPECT_FLOAT_EQ(x(r, c), expected[r][c]) << r << "," << c;
+}
+
+TEST(Norm, GroupsAreNormalisedEachByItself) {
+  Matrix x = test::random_matrix(6, 12, 4), expected = test::random_matrix(6, 12, 4);
+  const Norm norm = random_norm(NormKind::kRmsNorm, 4);
+  normalize_groups(norm, x);
+  for (size_t group = 0; group < 3; ++group)
+    normalize(norm, expected.view().col_range(4 * group, 4),
+              expected.view().col_range(4 * group, 4));
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(x.data()[i], expected.data()[i]);
+}
+
+}  // namespace
+}  // namespace vit

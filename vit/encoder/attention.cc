@@ -1,0 +1,121 @@
+#include "vit/encoder/attention.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace vit {
+namespace {
+
+/// Where the projections put queries, keys and values: column ranges, never copies.
+struct Projections {
+  MatrixView queries, keys, values;
+};
+
+Projections project_self(const Attention& a, ConstMatrixView tokens, Workspace& workspace) {
+  const MatrixView qkv = workspace.qkv(tokens.rows, a.qkv.out);
+  apply(a.qkv, tokens, qkv, {}, workspace.pool);
+  const size_t q = a.query_width(), k = a.key_width();
+  return {qkv.col_range(0, q), qkv.col_range(q, k), qkv.col_range(q + k, k)};
+}
+
+Projections project_cross(const Attention& a, const AttentionInput& input, Workspace& workspace) {
+  const MatrixView queries = workspace.qkv(input.tokens.rows, a.query.out);
+  const MatrixView memory = workspace.memory(input.memory.rows, a.key_value.out);
+  apply(a.query, input.tokens, queries, {}, workspace.pool);
+  apply(a.key_value, input.memory, memory, {}, workspace.pool);
+  const size_t k = a.key_width();
+  return {queries, memory.col_range(0, k), memory.col_range(k, k)};
+}
+
+/// wide: [T, 2H·d] holds for each head the outputs of its two softmaxes; they become one in place.
+MatrixView combine(const Differential& differential, size_t heads, MatrixView wide,
+                   ThreadPool* pool) {
+  const size_t width = wide.cols / (2 * heads);
+  for (size_t r = 0; r < wide.rows; ++r)
+    for (size_t h = 0; h < heads; ++h) {
+      const float* first = wide.row(r) + 2 * h * width;
+      float* out = wide.row(r) + h * width;
+      for (size_t c = 0; c < width; ++c) out[c] = first[c] - differential.lambda * first[width + c];
+    }
+  MatrixView context = wide.col_range(0, heads * width);
+  normalize_groups(differential.norm, context, pool);
+  for (size_t r = 0; r < context.rows; ++r)
+    for (float& value : context.row_span(r)) value *= 1.0f - differential.initial;
+  return context;
+}
+
+/// Rows of the pairs of softmaxes [2H·T, keys] to those of the heads [H·T, keys].
+void combine_probabilities(const Differential& differential, size_t heads, MatrixView pairs,
+                           MatrixView out) {
+  const size_t queries = out.rows / heads;
+  for (size_t h = 0; h < heads; ++h)
+    for (size_t i = 0; i < queries; ++i) {
+      const float* first = pairs.row(2 * h * queries + i);
+      const float* second = pairs.row((2 * h + 1) * queries + i);
+      for (size_t j = 0; j < out.cols; ++j)
+        out(h * queries + i, j) = first[j] - differential.lambda * second[j];
+    }
+}
+
+AttentionCall make_call(const Attention& a, const Projections& p, const AttentionMask& mask) {
+  const size_t pairs = a.differential ? 2 : 1;
+  const size_t width = p.queries.cols / (a.heads * pairs);
+  return {.queries = p.queries,
+          .keys = p.keys,
+          .values = p.values,
+          .heads = a.heads * pairs,
+          .key_heads = a.key_value_heads * pairs,
+          .value_heads = a.key_value_heads,
+          .scale = 1.0f / (std::sqrt(static_cast<float>(width)) * a.temperature),
+          .mask = mask};
+}
+
+/// The heads' outputs side by side: [T, H·d].
+MatrixView weigh(const Attention& a, const AttentionCall& call, MatrixView probabilities,
+                 Workspace& workspace) {
+  const size_t rows = call.queries.rows;
+  MatrixView context = workspace.context(rows, call.heads * call.value_width());
+  if (!a.differential) {
+    attention(call, context, workspace.attention, workspace.pool, probabilities);
+    return context;
+  }
+  MatrixView pairs;
+  if (!probabilities.empty()) pairs = workspace.probabilities(call.heads * rows, call.keys.rows);
+  attention(call, context, workspace.attention, workspace.pool, pairs);
+  if (!pairs.empty()) combine_probabilities(*a.differential, a.heads, pairs, probabilities);
+  return combine(*a.differential, a.heads, context, workspace.pool);
+}
+
+}  // namespace
+
+void attend(const Attention& a, const AttentionInput& input, Workspace& workspace, MatrixView y,
+            const Epilogue& epilogue) {
+  assert(a.crosses() == !input.memory.empty());
+  const Projections p =
+      a.crosses() ? project_cross(a, input, workspace) : project_self(a, input.tokens, workspace);
+  normalize_groups(a.query_norm, p.queries, workspace.pool);
+  normalize_groups(a.key_norm, p.keys, workspace.pool);
+
+  AttentionCall call = make_call(a, p, input.mask);
+  if (input.cache != nullptr) {
+    input.cache->append(p.keys, p.values);
+    call.keys = input.cache->keys();
+    call.values = input.cache->values();
+  }
+  const MatrixView context = weigh(a, call, input.probabilities, workspace);
+  normalize(a.output_norm, context, context, workspace.pool);
+  apply(a.project, context, y, epilogue, workspace.pool);
+}
+
+WorkspaceShape workspace_shape(const Attention& a, size_t tokens, size_t memory) {
+  const size_t width = a.project.out;
+  return {.tokens = tokens,
+          .memory = memory,
+          .width = width,
+          .qkv = a.crosses() ? std::max(a.query.out, a.key_value.out) : a.qkv.out,
+          .context = a.query_width() * (a.differential ? 2 : 1),
+          .hidden = 0};
+}
+
+}  // namespace vit

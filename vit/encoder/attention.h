@@ -1,0 +1,60 @@
+/// Multi-head attention: one for everything. Queries come from one sequence, keys and values from
+/// the same one, from another one, or from a cache.
+#pragma once
+
+#include <optional>
+
+#include "vit/encoder/cache.h"
+#include "vit/encoder/workspace.h"
+#include "vit/kernels/attention_kernel.h"
+#include "vit/kernels/linear.h"
+#include "vit/kernels/rowwise.h"
+
+namespace vit {
+
+/// Differential attention subtracts a second softmax from the first: pairs of half-wide query and
+/// key heads share one value head; output = (1 - initial) · norm(first - lambda · second).
+struct Differential {
+  float lambda = 0.0f;
+  float initial = 0.0f;
+  Norm norm;
+};
+
+struct Attention {
+  Linear qkv;        ///< self-attention: queries, then keys, then values
+  Linear query;      ///< cross-attention instead of qkv
+  Linear key_value;  ///< cross-attention: keys, then values
+  Norm query_norm;   ///< on each head by itself, or none
+  Norm key_norm;
+  Norm output_norm;  ///< on the heads' concatenation, before the projection, or none
+  Linear project;    ///< W_O
+  size_t heads = 1;
+  size_t key_value_heads = 1;
+  float temperature = 1.0f;  ///< of the softmax over the keys
+  std::optional<Differential> differential;
+
+  bool crosses() const { return qkv.empty(); }
+  /// H·d, the width of the queries and of the concatenated heads.
+  size_t query_width() const { return crosses() ? query.out : qkv.out - key_width() * 2; }
+  size_t key_width() const {
+    return crosses() ? key_value.out / 2
+                     : qkv.out / (heads + 2 * key_value_heads) * key_value_heads;
+  }
+};
+
+struct AttentionInput {
+  ConstMatrixView tokens{};  ///< [T, D], where the queries come from
+  ConstMatrixView memory{};  ///< [S, D], the other sequence in cross-attention
+  AttentionMask mask{};
+  KeyValueCache* cache = nullptr;  ///< self-attention over the tokens seen so far
+  MatrixView probabilities{};      ///< [H·T, keys], filled if not empty
+};
+
+/// y = epilogue(W_O · concat(heads)). `workspace` must have room for workspace_shape().
+void attend(const Attention& attention, const AttentionInput& input, Workspace& workspace,
+            MatrixView y, const Epilogue& epilogue = {});
+
+/// What attend() needs for sequences of `tokens`, and of `memory` tokens in cross-attention.
+WorkspaceShape workspace_shape(const Attention& attention, size_t tokens, size_t memory = 0);
+
+}  // namespace vit

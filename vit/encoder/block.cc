@@ -1,0 +1,129 @@
+#include "vit/encoder/block.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace vit {
+namespace {
+
+AttentionInput self_attention(const BlockInput& input, ConstMatrixView tokens, size_t branch = 0,
+                              size_t branches = 1) {
+  MatrixView probabilities = input.probabilities;
+  if (!probabilities.empty()) {
+    const size_t rows = probabilities.rows / branches;
+    probabilities = probabilities.row_range(branch * rows, rows);
+  }
+  return {.tokens = tokens,
+          .memory = {},
+          .mask = input.mask,
+          .cache = input.cache,
+          .probabilities = probabilities};
+}
+
+/// x += scale · attention(norm(x)); x += scale · mlp(norm(x)).
+void forward_pre_norm(const Block& block, const BlockInput& input, Workspace& workspace,
+                      MatrixView x) {
+  const MatrixView normed = workspace.normed(x.rows, x.cols);
+  const AttentionBranch& attention = block.attention.front();
+  normalize(attention.norm, x, normed, workspace.pool);
+  attend(attention.attention, self_attention(input, normed), workspace, x,
+         {.layer_scale = attention.layer_scale, .residual = x});
+
+  const MlpBranch& mlp = block.mlp.front();
+  normalize(mlp.norm, x, normed, workspace.pool);
+  feed_forward(mlp.mlp, normed, workspace, x, {.layer_scale = mlp.layer_scale, .residual = x});
+}
+
+void copy(ConstMatrixView from, MatrixView to) {
+  for (size_t r = 0; r < from.rows; ++r) std::copy_n(from.row(r), from.cols, to.row(r));
+}
+
+/// As above, but several branches read the same x before any of them changes it.
+void forward_branches(const Block& block, const BlockInput& input, Workspace& workspace,
+                      MatrixView x) {
+  const MatrixView normed = workspace.normed(x.rows, x.cols);
+  const MatrixView sum = workspace.update(x.rows, x.cols);
+  copy(x, sum);
+  for (size_t i = 0; i < block.attention.size(); ++i) {
+    const AttentionBranch& branch = block.attention[i];
+    normalize(branch.norm, x, normed, workspace.pool);
+    attend(branch.attention, self_attention(input, normed, i, block.attention.size()), workspace,
+           sum, {.layer_scale = branch.layer_scale, .residual = sum});
+  }
+  copy(sum, x);
+  for (const MlpBranch& branch : block.mlp) {
+    normalize(branch.norm, x, normed, workspace.pool);
+    feed_forward(branch.mlp, normed, workspace, sum,
+                 {.layer_scale = branch.layer_scale, .residual = sum});
+  }
+  copy(sum, x);
+}
+
+/// x = norm(x + attention(x)); x = norm(x + mlp(x)).
+void forward_post_norm(const Block& block, const BlockInput& input, Workspace& workspace,
+                       MatrixView x) {
+  const AttentionBranch& attention = block.attention.front();
+  attend(attention.attention, self_attention(input, x), workspace, x,
+         {.layer_scale = attention.layer_scale, .residual = x});
+  normalize(attention.norm, x, x, workspace.pool);
+
+  const MlpBranch& mlp = block.mlp.front();
+  feed_forward(mlp.mlp, x, workspace, x, {.layer_scale = mlp.layer_scale, .residual = x});
+  normalize(mlp.norm, x, x, workspace.pool);
+}
+
+/// x += norm(attention(x)); x += norm(mlp(x)).
+void forward_residual_post_norm(const Block& block, const BlockInput& input, Workspace& workspace,
+                                MatrixView x) {
+  const MatrixView update = workspace.update(x.rows, x.cols);
+  const AttentionBranch& attention = block.attention.front();
+  attend(attention.attention, self_attention(input, x), workspace, update);
+  normalize(attention.norm, update, update, workspace.pool);
+  add(update, attention.layer_scale, x, workspace.pool);
+
+  const MlpBranch& mlp = block.mlp.front();
+  feed_forward(mlp.mlp, x, workspace, update);
+  normalize(mlp.norm, update, update, workspace.pool);
+  add(update, mlp.layer_scale, x, workspace.pool);
+}
+
+/// n = norm(x); x += scale · (attention(n) + mlp(n)).
+void forward_parallel(const Block& block, const BlockInput& input, Workspace& workspace,
+                      MatrixView x) {
+  const AttentionBranch& attention = block.attention.front();
+  const MatrixView normed = workspace.normed(x.rows, x.cols);
+  normalize(attention.norm, x, normed, workspace.pool);
+  attend(attention.attention, self_attention(input, normed), workspace, x,
+         {.layer_scale = attention.layer_scale, .residual = x});
+  feed_forward(block.mlp.front().mlp, normed, workspace, x,
+               {.layer_scale = attention.layer_scale, .residual = x});
+}
+
+}  // namespace
+
+void forward(const Block& block, const BlockInput& input, Workspace& workspace, MatrixView tokens) {
+  assert(block.kind == BlockKind::kPreNorm || block.attention.size() == 1);
+  assert(input.cache == nullptr || block.attention.size() == 1);
+  switch (block.kind) {
+    case BlockKind::kPreNorm:
+      return block.attention.size() == 1 ? forward_pre_norm(block, input, workspace, tokens)
+                                         : forward_branches(block, input, workspace, tokens);
+    case BlockKind::kPostNorm:
+      return forward_post_norm(block, input, workspace, tokens);
+    case BlockKind::kResidualPostNorm:
+      return forward_residual_post_norm(block, input, workspace, tokens);
+    case BlockKind::kParallel:
+      return forward_parallel(block, input, workspace, tokens);
+  }
+}
+
+WorkspaceShape workspace_shape(const Block& block, size_t tokens) {
+  WorkspaceShape shape;
+  for (const AttentionBranch& branch : block.attention)
+    shape = merge(shape, workspace_shape(branch.attention, tokens));
+  for (const MlpBranch& branch : block.mlp)
+    shape = merge(shape, workspace_shape(branch.mlp, tokens));
+  return shape;
+}
+
+}  // namespace vit

@@ -1,0 +1,38 @@
+/// The shared multi-head-attention encoder: blocks over tokens.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "vit/encoder/block.h"
+
+namespace vit {
+
+struct Encoder {
+  std::vector<Block> blocks;
+};
+
+/// The one hook into a running encoder. Absent, no attention matrix is ever built.
+struct EncoderTaps {
+  /// Softmax output of a layer, [H·T, T]: queries of head 0, then of head 1, … (layers with several
+  /// attention branches hand over the heads of one after those of the other).
+  std::function<void(size_t layer, ConstMatrixView attention)> attention;
+  /// Tokens after a layer, [T, D].
+  std::function<void(size_t layer, ConstMatrixView tokens)> block;
+};
+
+/// tokens [T, D] become their encodings, in place. `workspace` must have room for
+/// workspace_shape().
+void encode(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
+            const EncoderTaps* taps = nullptr, const AttentionMask& mask = {});
+
+/// The next tokens of a sequence whose earlier ones are in `caches`, one per layer.
+void encode_next(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
+                 std::vector<KeyValueCache>& caches);
+
+/// Caches with room for `capacity` tokens.
+std::vector<KeyValueCache> make_caches(const Encoder& encoder, size_t capacity);
+
+WorkspaceShape workspace_shape(const Encoder& encoder, size_t tokens);
+
+}  // namespace vit

@@ -1,0 +1,43 @@
+#include "vit/encoder/workspace.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace vit {
+namespace {
+
+void grow(Matrix& buffer, size_t rows, size_t cols) {
+  if (buffer.size() < rows * cols) buffer = Matrix(rows, cols);
+}
+
+}  // namespace
+
+WorkspaceShape merge(const WorkspaceShape& a, const WorkspaceShape& b) {
+  return {.tokens = std::max(a.tokens, b.tokens),
+          .memory = std::max(a.memory, b.memory),
+          .width = std::max(a.width, b.width),
+          .qkv = std::max(a.qkv, b.qkv),
+          .context = std::max(a.context, b.context),
+          .hidden = std::max(a.hidden, b.hidden)};
+}
+
+void Workspace::reserve(const WorkspaceShape& shape) {
+  grow(normed_, shape.tokens, shape.width);
+  grow(update_, shape.tokens, shape.width);
+  grow(qkv_, shape.tokens, shape.qkv);
+  grow(memory_, shape.memory, shape.qkv);
+  grow(context_, shape.tokens, shape.context);
+  grow(hidden_, shape.tokens, shape.hidden);
+}
+
+MatrixView Workspace::probabilities(size_t rows, size_t cols) {
+  grow(probabilities_, rows, cols);
+  return part(probabilities_, rows, cols);
+}
+
+MatrixView Workspace::part(Matrix& buffer, size_t rows, size_t cols) {
+  assert(rows * cols <= buffer.size() && "the workspace was reserved for less");
+  return {buffer.data(), rows, cols};
+}
+
+}  // namespace vit

@@ -1,0 +1,24 @@
+/// Which instruction sets this machine has, and which one the kernels use.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace vit {
+
+/// In rising order: a machine that has one has all before it.
+enum class Isa { kBaseline, kAvx2, kAvx512 };
+
+std::string_view to_string(Isa isa);  ///< "baseline", "avx2", "avx512"
+
+/// All that this machine can run, the best last.
+std::vector<Isa> available_isas();
+
+/// The best available one, or the one that the environment variable VIT_ISA names. Read once;
+/// throws an Error if it names none, or one that this machine lacks.
+Isa active_isa();
+
+/// What active_isa() makes of VIT_ISA's value (null: not set).
+Isa choose_isa(const char* forced);
+
+}  // namespace vit

@@ -1,0 +1,107 @@
+#include "vit/kernels/linear.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "vit/kernels/gemm.h"
+#include "vit/kernels/isa_kernels.h"
+
+namespace vit {
+namespace {
+
+/// Columns a worker takes at a time. Fixed, so that the products OpenBLAS is asked for, and with
+/// them every bit of the result, do not depend on the number of workers.
+constexpr size_t kColumnsPerTask = 128;
+
+size_t round_up(size_t n, size_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
+/// rows: [count][in] of W, which become columns of the panel [in][width].
+void fill_panel(const float* rows, size_t count, size_t in, size_t width, float* panel) {
+  for (size_t k = 0; k < in; ++k)
+    for (size_t c = 0; c < count; ++c) panel[k * width + c] = rows[c * in + k];
+}
+
+void apply_packed(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue,
+                  size_t first, size_t count) {
+  LinearTile tile{
+      .x = x.data,
+      .x_stride = x.stride,
+      .rows = x.rows,
+      .panels = linear.weights.data() + first * linear.in,
+      .in = linear.in,
+      .columns = count,
+      .bias = linear.bias.empty() ? nullptr : linear.bias.data() + first,
+      .activation = epilogue.activation,
+      .layer_scale = epilogue.layer_scale.empty() ? nullptr : epilogue.layer_scale.data() + first,
+      .residual = epilogue.residual.empty() ? nullptr : epilogue.residual.data + first,
+      .residual_stride = epilogue.residual.stride,
+      .y = y.data + first,
+      .y_stride = y.stride};
+  isa_kernels(linear.isa).linear(tile);
+}
+
+/// A product of OpenBLAS and a second pass: the residual may be y itself, so the product goes to
+/// `product` first.
+void apply_portable(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue,
+                    size_t first, size_t count) {
+  thread_local Matrix product;
+  if (product.size() < x.rows * count) product = Matrix(x.rows, count);
+  const MatrixView p(product.data(), x.rows, count);
+  gemm(x, linear.weights.view().row_range(first, count), Transpose::kYes, p);
+  const IsaKernels& kernels = isa_kernels(Isa::kBaseline);
+  for (size_t r = 0; r < x.rows; ++r) {
+    if (!linear.bias.empty()) kernels.add_row(linear.bias.data() + first, nullptr, p.row(r), count);
+    kernels.activation_row(epilogue.activation, p.row(r), p.row(r), count);
+    float* out = y.row(r) + first;
+    if (epilogue.residual.empty())
+      std::fill_n(out, count, 0.0f);
+    else if (epilogue.residual.data != y.data)
+      std::copy_n(epilogue.residual.row(r) + first, count, out);
+    const float* scale =
+        epilogue.layer_scale.empty() ? nullptr : epilogue.layer_scale.data() + first;
+    kernels.add_row(p.row(r), scale, out, count);
+  }
+}
+
+}  // namespace
+
+Linear pack_linear(size_t out, size_t in, const ReadRows& read_rows, std::span<const float> bias,
+                   Isa isa) {
+  assert(bias.empty() || bias.size() == out);
+  Linear linear{
+      .in = in, .out = out, .isa = isa, .weights = {}, .bias = {bias.begin(), bias.end()}};
+  if (isa == Isa::kBaseline) {
+    linear.weights = Matrix(out, in);
+    read_rows(0, out, linear.weights.data());
+    return linear;
+  }
+  const size_t width = isa_kernels(isa).panel_width;
+  linear.weights = Matrix(round_up(out, width), in);
+  std::vector<float> rows(width * in);
+  for (size_t first = 0; first < out; first += width) {
+    const size_t count = std::min(width, out - first);
+    read_rows(first, count, rows.data());
+    fill_panel(rows.data(), count, in, width, linear.weights.data() + first * in);
+  }
+  return linear;
+}
+
+void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue,
+           ThreadPool* pool) {
+  assert(x.cols == linear.in && y.cols == linear.out && x.rows == y.rows);
+  assert(epilogue.layer_scale.empty() || epilogue.layer_scale.size() >= linear.out);
+  assert(epilogue.residual.empty() || epilogue.residual.cols == linear.out);
+  const size_t tasks = (linear.out + kColumnsPerTask - 1) / kColumnsPerTask;
+  parallel_for(pool, tasks, [&](size_t task, size_t) {
+    const size_t first = task * kColumnsPerTask;
+    const size_t count = std::min(kColumnsPerTask, linear.out - first);
+    if (linear.isa == Isa::kBaseline)
+      apply_portable(linear, x, y, epilogue, first, count);
+    else
+      apply_packed(linear, x, y, epilogue, first, count);
+  });
+}
+
+}  // namespace vit

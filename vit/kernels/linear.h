@@ -1,0 +1,45 @@
+/// y = x · Wᵀ + b with all that may follow it, in one pass over the output.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "vit/base/config.h"
+#include "vit/base/matrix.h"
+#include "vit/base/thread_pool.h"
+#include "vit/kernels/cpu.h"
+
+namespace vit {
+
+/// Weights packed once into the order in which the kernel of `isa` reads them: panels of columns,
+/// each holding all of the inner dimension. The baseline keeps W [out, in] as it is, for OpenBLAS.
+struct Linear {
+  size_t in = 0;
+  size_t out = 0;
+  Isa isa = Isa::kBaseline;
+  Matrix weights;
+  std::vector<float> bias;  ///< out numbers, or empty
+
+  bool empty() const { return out == 0; }
+  size_t bytes() const { return (weights.size() + bias.size()) * sizeof(float); }
+};
+
+/// Hands over rows [first, first + count) of W, `in` floats each.
+using ReadRows = std::function<void(size_t first, size_t count, float* rows)>;
+
+/// Reads every row of W once. An empty bias is none.
+Linear pack_linear(size_t out, size_t in, const ReadRows& read_rows, std::span<const float> bias,
+                   Isa isa = active_isa());
+
+/// What follows the product: activation, then layer scale, then the residual is added.
+struct Epilogue {
+  Activation activation = Activation::kNone;
+  std::span<const float> layer_scale{};  ///< out numbers, or empty
+  ConstMatrixView residual{};            ///< like y, or empty; may be y itself
+};
+
+void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue = {},
+           ThreadPool* pool = nullptr);
+
+}  // namespace vit

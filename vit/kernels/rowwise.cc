@@ -1,0 +1,88 @@
+#include "vit/kernels/rowwise.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "vit/kernels/isa_kernels.h"
+
+namespace vit {
+namespace {
+
+/// Enough rows for a worker to be worth waking.
+constexpr size_t kRowsPerTask = 32;
+
+template <typename RowTask>
+void for_each_row(ThreadPool* pool, size_t rows, const RowTask& task) {
+  parallel_for(pool, (rows + kRowsPerTask - 1) / kRowsPerTask, [&](size_t index, size_t) {
+    const size_t end = std::min(rows, (index + 1) * kRowsPerTask);
+    for (size_t row = index * kRowsPerTask; row < end; ++row) task(row);
+  });
+}
+
+void normalize_row(const IsaKernels& kernels, const Norm& norm, const float* x, float* y) {
+  const size_t n = norm.weight.size();
+  if (norm.kind == NormKind::kLayerNorm)
+    kernels.layer_norm_row(x, norm.weight.data(), norm.bias.data(), norm.eps, y, n);
+  else
+    kernels.rms_norm_row(x, norm.weight.data(), norm.eps, y, n);
+}
+
+}  // namespace
+
+void normalize(const Norm& norm, ConstMatrixView x, MatrixView y, ThreadPool* pool) {
+  assert(x.rows == y.rows && x.cols == y.cols);
+  if (norm.identity()) {
+    if (x.data == y.data) return;
+    for_each_row(pool, x.rows, [&](size_t r) { std::copy_n(x.row(r), x.cols, y.row(r)); });
+    return;
+  }
+  assert(norm.weight.size() == x.cols);
+  const IsaKernels& kernels = isa_kernels(active_isa());
+  for_each_row(pool, x.rows, [&](size_t r) { normalize_row(kernels, norm, x.row(r), y.row(r)); });
+}
+
+void normalize_groups(const Norm& norm, MatrixView x, ThreadPool* pool) {
+  if (norm.identity()) return;
+  const size_t width = norm.weight.size();
+  assert(x.cols % width == 0);
+  const IsaKernels& kernels = isa_kernels(active_isa());
+  for_each_row(pool, x.rows, [&](size_t r) {
+    for (float* group = x.row(r); group < x.row(r) + x.cols; group += width)
+      normalize_row(kernels, norm, group, group);
+  });
+}
+
+void activate(Activation activation, ConstMatrixView x, MatrixView y, ThreadPool* pool) {
+  assert(x.rows == y.rows && x.cols == y.cols);
+  const IsaKernels& kernels = isa_kernels(active_isa());
+  for_each_row(pool, x.rows,
+               [&](size_t r) { kernels.activation_row(activation, x.row(r), y.row(r), x.cols); });
+}
+
+void gate(Activation activation, ConstMatrixView x, MatrixView y, ThreadPool* pool) {
+  assert(x.rows == y.rows && x.cols == 2 * y.cols);
+  const IsaKernels& kernels = isa_kernels(active_isa());
+  for_each_row(pool, x.rows, [&](size_t r) {
+    kernels.gate_row(activation, x.row(r), x.row(r) + y.cols, y.row(r), y.cols);
+  });
+}
+
+void add(ConstMatrixView update, std::span<const float> layer_scale, MatrixView x,
+         ThreadPool* pool) {
+  assert(x.rows == update.rows && x.cols == update.cols);
+  assert(layer_scale.empty() || layer_scale.size() == x.cols);
+  const float* scale = layer_scale.empty() ? nullptr : layer_scale.data();
+  const IsaKernels& kernels = isa_kernels(active_isa());
+  for_each_row(pool, x.rows,
+               [&](size_t r) { kernels.add_row(update.row(r), scale, x.row(r), x.cols); });
+}
+
+void softmax(MatrixView x, float temperature, ThreadPool* pool) {
+  const IsaKernels& kernels = isa_kernels(active_isa());
+  for_each_row(pool, x.rows, [&](size_t r) {
+    const float sum = kernels.exp_row(x.row(r), x.cols, 1.0f / temperature);
+    kernels.scale_row(x.row(r), sum > 0.0f ? 1.0f / sum : 0.0f, x.row(r), x.cols);
+  });
+}
+
+}  // namespace vit

@@ -1,0 +1,43 @@
+/// Row-wise mathematics on views. Every row is independent, so a pool may share the rows.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "vit/base/config.h"
+#include "vit/base/matrix.h"
+#include "vit/base/thread_pool.h"
+#include "vit/kernels/cpu.h"
+
+namespace vit {
+
+/// Weights of a layer norm, or of an RMS norm (no bias). Without weights it changes nothing.
+struct Norm {
+  NormKind kind = NormKind::kLayerNorm;
+  float eps = 1e-6f;
+  std::vector<float> weight{};
+  std::vector<float> bias{};
+
+  bool identity() const { return weight.empty(); }
+};
+
+/// y = norm(x), row by row; y may be x.
+void normalize(const Norm& norm, ConstMatrixView x, MatrixView y, ThreadPool* pool = nullptr);
+
+/// The same on each group of norm.weight.size() columns by itself: q/k norm on the heads of a view.
+void normalize_groups(const Norm& norm, MatrixView x, ThreadPool* pool = nullptr);
+
+/// y = activation(x); y may be x.
+void activate(Activation activation, ConstMatrixView x, MatrixView y, ThreadPool* pool = nullptr);
+
+/// y = activation(first half of x) · second half of x; y has half of x's columns.
+void gate(Activation activation, ConstMatrixView x, MatrixView y, ThreadPool* pool = nullptr);
+
+/// x += layer_scale · update; an empty layer_scale is 1.
+void add(ConstMatrixView update, std::span<const float> layer_scale, MatrixView x,
+         ThreadPool* pool = nullptr);
+
+/// Rows of x become probabilities: softmax(x / temperature). A row of -inf alone becomes zeros.
+void softmax(MatrixView x, float temperature = 1.0f, ThreadPool* pool = nullptr);
+
+}  // namespace vit

@@ -1,0 +1,146 @@
+// Kernels on one row. Included once per instruction set, after vector.inl.
+
+inline float sum_row(const float* x, size_t n) {
+  Vec total{};
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) total += load(x + i);
+  if (i < n) total += load_part(x + i, n - i, 0.0f);
+  return sum(total);
+}
+
+inline float sum_squares_row(const float* x, float mean, size_t n) {
+  Vec total{};
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const Vec d = load(x + i) - mean;
+    total += d * d;
+  }
+  if (i < n) {
+    const Vec d = load_part(x + i, n - i, mean) - mean;
+    total += d * d;
+  }
+  return sum(total);
+}
+
+// Two passes on purpose: E[x²] - E[x]² cancels in float when |mean| is large against the spread.
+void layer_norm_row(const float* x, const float* gamma, const float* beta, float eps, float* y,
+                    size_t n) {
+  const float mean = sum_row(x, n) / static_cast<float>(n);
+  const float variance = sum_squares_row(x, mean, n) / static_cast<float>(n);
+  const float scale = 1.0f / __builtin_sqrtf(variance + eps);
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    store(y + i, (load(x + i) - mean) * scale * load(gamma + i) + load(beta + i));
+  for (; i < n; ++i) y[i] = (x[i] - mean) * scale * gamma[i] + beta[i];
+}
+
+void rms_norm_row(const float* x, const float* gamma, float eps, float* y, size_t n) {
+  const float mean_square = sum_squares_row(x, 0.0f, n) / static_cast<float>(n);
+  const float scale = 1.0f / __builtin_sqrtf(mean_square + eps);
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(y + i, load(x + i) * scale * load(gamma + i));
+  for (; i < n; ++i) y[i] = x[i] * scale * gamma[i];
+}
+
+template <Activation kind>
+void activate_row(const float* x, float* y, size_t n) {
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(y + i, activate<kind>(load(x + i)));
+  if (i < n) store_part(y + i, activate<kind>(load_part(x + i, n - i, 0.0f)), n - i);
+}
+
+template <Activation kind>
+void activate_and_multiply_row(const float* gate, const float* value, float* y, size_t n) {
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    store(y + i, activate<kind>(load(gate + i)) * load(value + i));
+  if (i < n)
+    store_part(y + i,
+               activate<kind>(load_part(gate + i, n - i, 0.0f)) * load_part(value + i, n - i, 0.0f),
+               n - i);
+}
+
+void activation_row(Activation activation, const float* x, float* y, size_t n) {
+  switch (activation) {
+    case Activation::kNone:
+      return activate_row<Activation::kNone>(x, y, n);
+    case Activation::kGelu:
+      return activate_row<Activation::kGelu>(x, y, n);
+    case Activation::kGeluTanh:
+      return activate_row<Activation::kGeluTanh>(x, y, n);
+    case Activation::kQuickGelu:
+      return activate_row<Activation::kQuickGelu>(x, y, n);
+    case Activation::kRelu:
+      return activate_row<Activation::kRelu>(x, y, n);
+    case Activation::kSilu:
+      return activate_row<Activation::kSilu>(x, y, n);
+  }
+}
+
+void gate_row(Activation activation, const float* gate, const float* value, float* y, size_t n) {
+  switch (activation) {
+    case Activation::kNone:
+      return activate_and_multiply_row<Activation::kNone>(gate, value, y, n);
+    case Activation::kGelu:
+      return activate_and_multiply_row<Activation::kGelu>(gate, value, y, n);
+    case Activation::kGeluTanh:
+      return activate_and_multiply_row<Activation::kGeluTanh>(gate, value, y, n);
+    case Activation::kQuickGelu:
+      return activate_and_multiply_row<Activation::kQuickGelu>(gate, value, y, n);
+    case Activation::kRelu:
+      return activate_and_multiply_row<Activation::kRelu>(gate, value, y, n);
+    case Activation::kSilu:
+      return activate_and_multiply_row<Activation::kSilu>(gate, value, y, n);
+  }
+}
+
+void add_row(const float* update, const float* layer_scale, float* x, size_t n) {
+  size_t i = 0;
+  if (layer_scale == nullptr) {
+    for (; i + kLanes <= n; i += kLanes) store(x + i, load(x + i) + load(update + i));
+    for (; i < n; ++i) x[i] += update[i];
+  } else {
+    for (; i + kLanes <= n; i += kLanes)
+      store(x + i, load(x + i) + load(update + i) * load(layer_scale + i));
+    for (; i < n; ++i) x[i] += update[i] * layer_scale[i];
+  }
+}
+
+inline float max_row(const float* x, size_t n) {
+  Vec best = broadcast(-__builtin_inff());
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const Vec v = load(x + i);
+    best = v > best ? v : best;
+  }
+  float result = largest(best);
+  for (; i < n; ++i) result = x[i] > result ? x[i] : result;
+  return result;
+}
+
+float exp_row(float* x, size_t n, float scale) {
+  const float highest = max_row(x, n);
+  Vec total{};
+  size_t i = 0;
+  if (highest == -__builtin_inff()) {  // every entry is masked
+    for (; i < n; ++i) x[i] = 0.0f;
+    return 0.0f;
+  }
+  for (; i + kLanes <= n; i += kLanes) {
+    const Vec e = exp((load(x + i) - highest) * scale);
+    total += e;
+    store(x + i, e);
+  }
+  if (i < n) {
+    const Vec e = exp((load_part(x + i, n - i, -__builtin_inff()) - highest) * scale);
+    total += e;
+    store_part(x + i, e, n - i);
+  }
+  return sum(total);
+}
+
+void scale_row(const float* x, float factor, float* y, size_t n) {
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(y + i, load(x + i) * factor);
+  for (; i < n; ++i) y[i] = x[i] * factor;
+}
