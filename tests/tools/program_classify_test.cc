@@ -1,0 +1,190 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/golden.h"
+#include "tests/tools/subprocess.h"
+
+namespace vit::tools {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::StartsWith;
+
+/// `vit classify -m GOLDEN` with more arguments.
+Finished classify(const std::string& model, std::vector<std::string> more) {
+  std::vector<std::string> arguments{"classify", "-m", golden(model)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run(arguments);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+    lines.push_back(text.substr(at, text.find('\n', at) - at));
+  return lines;
+}
+
+TEST(Classify, NamesTheClassesOfAnImageForPeople) {
+  const std::string image = golden_image("hf_vit");
+  const Finished finished = classify("hf_vit", {"-k", "3", image});
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_EQ(finished.err, "");
+  EXPECT_THAT(lines_of(finished.out), ElementsAre(image, MatchesRegex("  1  .* +[0-9.]+%.*"),
+                                                  MatchesRegex("  2  .* +[0-9.]+%.*"),
+                                                  MatchesRegex("  3  .* +[0-9.]+%.*")));
+}
+
+TEST(Classify, GivesTheReferenceLogitsInJson) {
+  for (const auto* model : {"timm_vit", "hf_vit", "timm_deit_distilled", "timm_siglip_map"}) {
+    const Finished finished = classify(model, {"--json", "--logits", golden_image(model)});
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    const auto expected = test::read_golden(golden(model) + "/expected.safetensors").at("logits");
+    const auto logits = nlohmann::json::parse(finished.out)["images"][0]["logits"];
+    ASSERT_EQ(logits.size(), expected.values.size());
+    float largest = 0.0f;
+    for (const float value : expected.values) largest = std::max(largest, std::abs(value));
+    for (size_t i = 0; i < logits.size(); ++i)
+      EXPECT_NEAR(logits[i].get<float>(), expected.values[i], 1e-5f * largest) << model;
+  }
+}
+
+TEST(Classify, WritesOneJsonDocumentInAFixedOrder) {
+  const std::string image = golden_image("timm_vit");
+  const Finished finished = classify("timm_vit", {"--json", "-k", "2", image, image});
+  EXPECT_EQ(finished.status, 0);
+  const auto json = nlohmann::ordered_json::parse(finished.out);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json.items()) keys.push_back(key);
+  EXPECT_THAT(keys, ElementsAre("model", "recipe", "images"));
+  EXPECT_EQ(json["recipe"]["crop_height"], 64);
+  ASSERT_EQ(json["images"].size(), 2u);
+  EXPECT_EQ(json["images"][0], json["images"][1]);
+  EXPECT_EQ(json["images"][0]["file"], image);
+  EXPECT_FALSE(json["images"][0].contains("logits"));
+  ASSERT_EQ(json["images"][0]["predictions"].size(), 2u);
+  EXPECT_GE(json["images"][0]["predictions"][0]["probability"],
+            json["images"][0]["predictions"][1]["probability"]);
+}
+
+TEST(Classify, ShowsAllClassesWhenAskedForMore) {
+  const Finished finished = classify("timm_vit", {"-k", "100", golden_image("timm_vit")});
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_EQ(lines_of(finished.out).size(), 1u + 10u);
+}
+
+TEST(Classify, ReadsAnImageFromStandardInput) {
+  Call call;
+  call.arguments = {"classify", "-m", golden("timm_vit"), "--json", "-"};
+  call.input = read_file(golden_image("timm_vit"));
+  const Finished finished = run(call);
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto image = nlohmann::json::parse(finished.out)["images"][0];
+  const auto same = classify("timm_vit", {"--json", golden_image("timm_vit")});
+  EXPECT_EQ(image["file"], "-");
+  EXPECT_EQ(image["predictions"], nlohmann::json::parse(same.out)["images"][0]["predictions"]);
+}
+
+TEST(Classify, GivesTheSameAnswerOnAnyNumberOfThreadsAndInAnyBatch) {
+  const std::string image = golden_image("timm_vit");
+  const std::vector<std::string> many(40, image);  // several batches
+  std::vector<std::string> arguments{"--json", "--logits", "--threads", "3"};
+  arguments.insert(arguments.end(), many.begin(), many.end());
+  const auto together = nlohmann::json::parse(classify("timm_vit", arguments).out)["images"];
+  const auto alone = nlohmann::json::parse(
+      classify("timm_vit", {"--json", "--logits", "--threads", "1", image}).out)["images"][0];
+  ASSERT_EQ(together.size(), many.size());
+  for (const auto& one : together) EXPECT_EQ(one, alone);
+}
+
+TEST(Classify, RunsAtAnotherImageSizeWithPositionsResampled) {
+  std::string previous;
+  for (const auto* way : {"bilinear", "bilinear_align_corners", "bicubic", "bicubic_antialias"}) {
+    std::string option = way;
+    std::ranges::replace(option, '_', '-');
+    const Finished finished =
+        classify("position_bilinear", {"--json", "--logits", "--image-size", "128x96",
+                                       "--positions", option, golden_image("position_bilinear")});
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    const auto json = nlohmann::json::parse(finished.out);
+    EXPECT_EQ(json["recipe"]["crop_height"], 128);
+    EXPECT_EQ(json["recipe"]["crop_width"], 96);
+    EXPECT_NE(json["images"].dump(), previous) << way;
+    previous = json["images"].dump();
+  }
+}
+
+TEST(Classify, SharpensTheAnswerAtALowTemperature) {
+  const auto best_at = [](const std::string& temperature) {
+    const Finished finished =
+        classify("timm_vit", {"--json", "--temperature", temperature, golden_image("timm_vit")});
+    return nlohmann::json::parse(finished.out)["images"][0]["predictions"][0]["probability"]
+        .get<float>();
+  };
+  EXPECT_GT(best_at("0.5"), best_at("1"));
+  EXPECT_GT(best_at("1"), best_at("2"));
+}
+
+TEST(Classify, CallsTheAnswersOfAMultiLabelModelScores) {
+  const Folder folder;
+  auto config = test::read_json(golden("hf_vit") + "/config.json");
+  config["problem_type"] = "multi_label_classification";
+  folder.write("config.json", config.dump());
+  for (const auto* name : {"preprocessor_config.json", "model.safetensors"})
+    folder.write(name, read_file(golden("hf_vit") + "/" + name));
+  const Finished finished = run({"classify", "-m", folder.path(), golden_image("hf_vit")});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("scores"));
+}
+
+TEST(Classify, TakesFileNamesOfAnyBytes) {
+  const Folder folder;
+  const std::string picture = read_file(golden_image("timm_vit"));
+  for (const auto& [name, as_text, as_json] : std::vector<std::array<std::string, 3>>{
+           {"two\nlines.png", "two\\nlines.png", "two\nlines.png"},
+           {"猫, \"cat\".png", "猫, \"cat\".png", "猫, \"cat\".png"},
+           {"caf\xe9.png", "caf\\xe9.png", "caf\xef\xbf\xbd.png"}}) {
+    const std::string path = folder.write(name, picture);
+    const Finished text = classify("timm_vit", {path});
+    EXPECT_EQ(text.status, 0) << text.err;
+    EXPECT_THAT(text.out, StartsWith(folder.path(as_text) + "\n"));
+    const Finished json = classify("timm_vit", {"--json", path});
+    EXPECT_EQ(nlohmann::json::parse(json.out)["images"][0]["file"], folder.path(as_json));
+  }
+}
+
+TEST(Classify, HasNoColoursInAFile) {
+  EXPECT_THAT(classify("timm_vit", {golden_image("timm_vit")}).out,
+              testing::Not(HasSubstr("\x1b")));
+}
+
+TEST(Classify, EndsQuietlyWhenNobodyReadsOn) {
+  Call call;
+  call.arguments = {"classify", "-m", golden("timm_vit"), golden_image("timm_vit")};
+  call.output_closed = true;
+  const Finished killed = run(call);
+  EXPECT_EQ(killed.status, 128 + 13);  // SIGPIPE
+  EXPECT_EQ(killed.err, "");
+  call.ignore_broken_pipe = true;
+  const Finished ended = run(call);
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_EQ(ended.err, "");
+}
+
+TEST(Classify, SaysThatTheResultsCannotBeWritten) {
+  Call call;
+  call.arguments = {"classify", "-m", golden("timm_vit"), golden_image("timm_vit")};
+  call.output_to = "/dev/full";
+  const Finished finished = run(call);
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(finished.err, "vit: cannot write the results: No space left on device\n");
+}
+
+}  // namespace
+}  // namespace vit::tools

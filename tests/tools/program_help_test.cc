@@ -1,0 +1,68 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/tools/subprocess.h"
+
+namespace vit::tools {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Program, SaysItsVersion) {
+  const Finished finished = run({"--version"});
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_EQ(finished.out, "vit " VIT_VERSION "\n");
+  EXPECT_EQ(finished.err, "");
+}
+
+TEST(Program, ListsItsCommandsOnHelp) {
+  for (const auto* word : {"--help", "-h", "help"}) {
+    const Finished finished = run({word});
+    EXPECT_EQ(finished.status, 0);
+    EXPECT_THAT(finished.out, HasSubstr("classify   name the most likely classes"));
+    EXPECT_EQ(finished.err, "");
+  }
+}
+
+TEST(Program, ListsItsCommandsWhenCalledWithNothing) {
+  const Finished finished = run(std::vector<std::string>{});
+  EXPECT_EQ(finished.status, 2);
+  EXPECT_EQ(finished.out, "");
+  EXPECT_THAT(finished.err, HasSubstr("vit: no command given\n"));
+  EXPECT_THAT(finished.err, HasSubstr("classify   name the most likely classes"));
+}
+
+TEST(Program, SuggestsTheCommandThatWasMeant) {
+  const Finished finished = run({"clasify", "a.jpg"});
+  EXPECT_EQ(finished.status, 2);
+  EXPECT_EQ(finished.err,
+            "vit: unknown command 'clasify', did you mean 'classify'?\nvit: see 'vit --help'\n");
+}
+
+TEST(Program, NamesACommandThatIsLikeNoOther) {
+  EXPECT_THAT(run({"photo.jpg"}).err, HasSubstr("vit: unknown command 'photo.jpg'\n"));
+  EXPECT_THAT(run({"help", "photo.jpg"}).err, HasSubstr("vit: unknown command 'photo.jpg'\n"));
+  EXPECT_THAT(run({"--verson"}).err,
+              HasSubstr("vit: unknown option '--verson', did you mean '--version'?\n"));
+}
+
+TEST(ClassifyHelp, IsTheSameByEitherWay) {
+  const Finished by_option = run({"classify", "--help"});
+  const Finished by_command = run({"help", "classify"});
+  EXPECT_EQ(by_option.status, 0);
+  EXPECT_EQ(by_option.err, "");
+  EXPECT_EQ(by_option.out, by_command.out);
+}
+
+TEST(ClassifyHelp, NamesEveryOptionItsDefaultAndExamples) {
+  const std::string help = run({"classify", "--help"}).out;
+  for (const auto* option :
+       {"-m, --model MODEL", "-k, --top N", "--json", "--logits", "--image-size N|HxW",
+        "--positions HOW", "--temperature T", "--threads N", "--exif HOW", "--heads N"})
+    EXPECT_THAT(help, HasSubstr(option));
+  EXPECT_THAT(help, HasSubstr("classes per image (default: 5)"));
+  EXPECT_THAT(help, HasSubstr("\nExamples:\n  vit classify -m "));
+}
+
+}  // namespace
+}  // namespace vit::tools

@@ -1,0 +1,99 @@
+#include "tests/tools/subprocess.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+void close_reader_of_output() {
+  int ends[2];
+  if (pipe(ends) != 0 || dup2(ends[1], STDOUT_FILENO) < 0) _exit(126);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+/// In the child, between fork and exec. Files instead of pipes: nothing can block on a full one.
+[[noreturn]] void become_program(const Call& call, const Folder& folder) {
+  const auto redirect = [](const std::string& path, int flags, int to) {
+    const int file = open(path.c_str(), flags, 0600);
+    if (file < 0 || dup2(file, to) < 0) _exit(126);
+  };
+  redirect(folder.path("in"), O_RDONLY, STDIN_FILENO);
+  redirect(call.output_to.empty() ? folder.path("out") : call.output_to, O_WRONLY | O_CREAT,
+           STDOUT_FILENO);
+  if (call.output_closed) close_reader_of_output();
+  if (call.ignore_broken_pipe) std::signal(SIGPIPE, SIG_IGN);
+  redirect(folder.path("err"), O_WRONLY | O_CREAT, STDERR_FILENO);
+  for (const auto& entry : call.environment) putenv(const_cast<char*>(entry.c_str()));
+  std::vector<char*> argv{const_cast<char*>("vit")};
+  for (const auto& argument : call.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  execv(VIT_PROGRAM, argv.data());
+  _exit(127);
+}
+
+}  // namespace
+
+Finished run(const Call& call) {
+  const Folder folder;
+  folder.write("in", call.input);
+  const pid_t child = fork();
+  if (child < 0) throw std::runtime_error("cannot fork");
+  if (child == 0) become_program(call, folder);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          .out = read_file(folder.path("out")),
+          .err = read_file(folder.path("err"))};
+}
+
+Finished run(const std::vector<std::string>& arguments) {
+  Call call;
+  call.arguments = arguments;
+  return run(call);
+}
+
+Folder::Folder() {
+  std::string name = (fs::temp_directory_path() / "vit-test-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
+  path_ = name;
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+std::string Folder::write(const std::string& name, const std::string& content) const {
+  fs::create_directories((path_ / name).parent_path());
+  std::ofstream(path_ / name, std::ios::binary) << content;
+  return path(name);
+}
+
+std::string Folder::path(const std::string& name) const {
+  return name.empty() ? path_.string() : (path_ / name).string();
+}
+
+std::string read_file(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+std::string golden(const std::string& name) {
+  return std::string(VIT_GOLDENS "/") + name;
+}
+
+std::string golden_image(const std::string& name) {
+  return golden(name) + "/image.png";
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,50 @@
+/// Runs the built program as a user would.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace vit::tools {
+
+struct Finished {
+  int status = -1;  ///< the exit status; 128 + N where signal N ended it
+  std::string out;
+  std::string err;
+};
+
+struct Call {
+  std::vector<std::string> arguments;
+  std::string input;                     ///< on standard input
+  std::vector<std::string> environment;  ///< "NAME=value", added
+  std::string output_to;                 ///< a file for standard output instead of `out`
+  bool output_closed = false;            ///< standard output is a pipe that nobody reads
+  bool ignore_broken_pipe = false;       ///< as some parents leave it to their children
+};
+
+Finished run(const Call& call);
+Finished run(const std::vector<std::string>& arguments);
+
+/// A folder that is empty at the start of a test and gone after it.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  /// Writes a file and returns its path.
+  std::string write(const std::string& name, const std::string& content) const;
+  std::string path(const std::string& name = "") const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string read_file(const std::filesystem::path& path);
+
+/// A reference case: its folder is a model, with a picture in it.
+std::string golden(const std::string& name);
+std::string golden_image(const std::string& name);
+
+}  // namespace vit::tools
