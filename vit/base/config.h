@@ -80,25 +80,25 @@ struct ModelConfig {
   size_t branches = 1;  ///< parallel attentions, then as many parallel MLPs (timm's `18x2`)
   AttentionKind attention = AttentionKind::kStandard;
   Activation activation = Activation::kGelu;
-  bool gated_mlp = false;        ///< SwiGLU: activation(gate) · value
+  bool gated_mlp = false;  ///< SwiGLU: activation(gate) · value
   bool qkv_bias = true;
-  bool projection_bias = true;   ///< attention output
-  bool mlp_bias = true;          ///< both layers of the MLP
+  bool projection_bias = true;  ///< attention output
+  bool mlp_bias = true;         ///< both layers of the MLP
   bool qk_norm = false;
-  bool attention_norm = false;   ///< a norm before the attention's output projection (BEiT-3)
-  bool mlp_norm = false;         ///< a norm before the MLP's second layer (BEiT-3)
+  bool attention_norm = false;  ///< a norm before the attention's output projection (BEiT-3)
+  bool mlp_norm = false;        ///< a norm before the MLP's second layer (BEiT-3)
   bool layer_scale = false;
 
   // Head.
-  bool final_norm = true;      ///< on the tokens, before pooling
-  bool pooled_norm = false;    ///< on the pooled features (timm's fc_norm)
+  bool final_norm = true;    ///< on the tokens, before pooling
+  bool pooled_norm = false;  ///< on the pooled features (timm's fc_norm)
   Pooling pooling = Pooling::kClass;
-  bool pool_prefix = false;    ///< mean, max and attention pooling see the prefix tokens too
-  bool distilled_head = false; ///< logits are the mean of head(class) and head_dist(distillation)
-  size_t pre_logits = 0;       ///< width of a tanh layer before the classifier, 0: none
-  size_t classes = 1000;       ///< 0: no classifier, the pooled features are the output
+  bool pool_prefix = false;     ///< mean, max and attention pooling see the prefix tokens too
+  bool distilled_head = false;  ///< logits are the mean of head(class) and head_dist(distillation)
+  size_t pre_logits = 0;        ///< width of a tanh layer before the classifier, 0: none
+  size_t classes = 1000;        ///< 0: no classifier, the pooled features are the output
   bool head_bias = true;
-  bool multi_label = false;    ///< sigmoid per class instead of softmax over them
+  bool multi_label = false;  ///< sigmoid per class instead of softmax over them
 
   size_t head_width() const { return width / heads; }
   size_t patch_size() const { return channels * patch_height * patch_width; }
@@ -107,7 +107,10 @@ struct ModelConfig {
   /// Length of what pooling hands to the classifier.
   size_t pooled_width() const { return pooling == Pooling::kClassAndMean ? 2 * width : width; }
   /// Length of the model's answer: logits, or features where there is no classifier.
-  size_t outputs() const { return classes != 0 ? classes : pooled_width(); }
+  size_t outputs() const {
+    if (classes != 0) return classes;
+    return pre_logits != 0 ? pre_logits : pooled_width();
+  }
 
   bool operator==(const ModelConfig&) const = default;
 };

@@ -25,12 +25,12 @@ struct Prediction {
 };
 
 struct ClassifierOptions {
-  size_t threads = 0;      ///< 0: all that the machine grants
-  size_t heads = 0;        ///< attention heads, where the checkpoint does not say
+  size_t threads = 0;       ///< 0: all that the machine grants
+  size_t heads = 0;         ///< attention heads, where the checkpoint does not say
   size_t image_height = 0;  ///< 0: the checkpoint's own input size
   size_t image_width = 0;
   std::optional<PositionResampling> positions;  ///< unset: the checkpoint's, else bilinear
-  float temperature = 1.0f;  ///< of the softmax over the classes
+  float temperature = 1.0f;                     ///< of the softmax over the classes
 };
 
 /// Immutable after load; every const call may be made from any thread.

@@ -1,0 +1,176 @@
+#include "vit/model/bind.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "vit/base/error.h"
+
+namespace vit {
+namespace {
+
+/// The differential transformer's depth schedule, layer counted from 0.
+float initial_lambda(size_t layer) {
+  return static_cast<float>(0.8 - 0.6 * std::exp(-0.3 * static_cast<double>(layer)));
+}
+
+/// exp of a learned number, or of the scalar product of two learned vectors.
+double lambda_term(const WeightScope& w, const std::string& index, const std::string& letter,
+                   size_t width) {
+  if (w.has("lambda_" + letter)) return std::exp(w.scalar("lambda_" + letter));
+  const std::vector<float> q = w.vector("lambda_q" + index, width);
+  const std::vector<float> k = w.vector("lambda_k" + index, width);
+  return std::exp(std::inner_product(q.begin(), q.end(), k.begin(), 0.0));
+}
+
+Differential bind_differential(const WeightScope& w, const ModelConfig& c, size_t layer) {
+  const size_t half = c.head_width() / 2;
+  const float initial = initial_lambda(layer);
+  const double lambda = lambda_term(w, "1", "a", half) - lambda_term(w, "2", "b", half);
+  constexpr float kSubNormEps = 1e-5f;  // fixed in the reference, whatever the model's own
+  return {.lambda = static_cast<float>(lambda) + initial,
+          .initial = initial,
+          .norm = {.kind = NormKind::kRmsNorm,
+                   .eps = kSubNormEps,
+                   .weight = w.vector("sub_norm.weight", 2 * half)}};
+}
+
+std::vector<float> bind_layer_scale(const WeightScope& w, const ModelConfig& c) {
+  return c.layer_scale ? w.vector("gamma", c.width) : std::vector<float>{};
+}
+
+AttentionPool bind_attention_pool(const WeightScope& w, const ModelConfig& c) {
+  AttentionPool pool;
+  pool.latent = w.matrix("latent", 1, c.width);
+  pool.attention.query = bind_linear(w / "q", c.width, c.width);
+  pool.attention.key_value = bind_linear(w / "kv", 2 * c.width, c.width);
+  pool.attention.project = bind_linear(w / "proj", c.width, c.width);
+  pool.attention.heads = pool.attention.key_value_heads = c.heads;
+  pool.norm = bind_norm(w / "norm", c.width, c);
+  // A plain MLP even where the blocks' own are gated.
+  pool.mlp.activation = c.activation;
+  const size_t hidden = w.rows("mlp.fc1.weight");
+  pool.mlp.expand = bind_linear(w / "mlp.fc1", hidden, c.width);
+  pool.mlp.contract = bind_linear(w / "mlp.fc2", c.width, hidden);
+  return pool;
+}
+
+}  // namespace
+
+std::string WeightScope::path(std::string_view name) const {
+  return prefix_.empty() ? std::string(name) : prefix_ + "." + std::string(name);
+}
+
+WeightScope WeightScope::operator/(std::string_view name) const {
+  return WeightScope(*checkpoint_, path(name));
+}
+
+bool WeightScope::has(std::string_view name) const {
+  return checkpoint_->find(path(name)) != nullptr;
+}
+
+size_t WeightScope::rows(std::string_view name) const {
+  return checkpoint_->at(path(name)).rows();
+}
+
+const weights::Weight& WeightScope::demand(std::string_view name, size_t rows, size_t cols) const {
+  const weights::Weight& weight = checkpoint_->at(path(name));
+  if (weight.size() != rows * cols)
+    fail(checkpoint_->path, ": tensor '", path(name), "' has shape ",
+         weights::to_string(weight.shape()), ", expected ",
+         weights::to_string(cols == 1 ? weights::Shape{rows} : weights::Shape{rows, cols}));
+  return weight;
+}
+
+std::vector<float> WeightScope::vector(std::string_view name, size_t n) const {
+  std::vector<float> values(n);
+  const weights::Weight& weight = demand(name, n, 1);
+  weight.read_rows(0, weight.rows(), values.data());
+  return values;
+}
+
+Matrix WeightScope::matrix(std::string_view name, size_t rows, size_t cols) const {
+  Matrix values(rows, cols);
+  const weights::Weight& weight = demand(name, rows, cols);
+  weight.read_rows(0, weight.rows(), values.data());
+  return values;
+}
+
+Linear bind_linear(const WeightScope& w, size_t out, size_t in) {
+  const weights::Weight& weight = w.demand("weight", out, in);
+  const auto bias = w.has("bias") ? w.vector("bias", out) : std::vector<float>{};
+  return pack_linear(
+      out, in,
+      [&](size_t first, size_t count, float* rows) { weight.read_rows(first, count, rows); }, bias);
+}
+
+Norm bind_norm(const WeightScope& w, size_t width, const ModelConfig& c) {
+  Norm norm{.kind = c.norm, .eps = c.norm_eps, .weight = w.vector("weight", width)};
+  if (c.norm == NormKind::kLayerNorm)
+    norm.bias = w.has("bias") ? w.vector("bias", width) : std::vector<float>(width);
+  return norm;
+}
+
+Attention bind_attention(const WeightScope& w, const ModelConfig& c, size_t layer) {
+  const size_t d = c.head_width();
+  const bool differential = c.attention == AttentionKind::kDifferential;
+  const size_t normed = differential ? d / 2 : d;
+  Attention attention;
+  attention.heads = c.heads;
+  attention.key_value_heads = c.key_value_heads;
+  attention.qkv = bind_linear(w / "qkv", (c.heads + 2 * c.key_value_heads) * d, c.width);
+  attention.project = bind_linear(w / "proj", c.width, c.heads * d);
+  if (c.qk_norm) {
+    attention.query_norm = bind_norm(w / "q_norm", normed, c);
+    attention.key_norm = bind_norm(w / "k_norm", normed, c);
+  }
+  if (c.attention_norm) attention.output_norm = bind_norm(w / "norm", c.heads * d, c);
+  if (differential) attention.differential = bind_differential(w, c, layer);
+  return attention;
+}
+
+Mlp bind_mlp(const WeightScope& w, const ModelConfig& c) {
+  Mlp mlp;
+  mlp.activation = c.activation;
+  mlp.gated = c.gated_mlp;
+  mlp.expand = bind_linear(w / "fc1", (c.gated_mlp ? 2 : 1) * c.mlp_width, c.width);
+  if (c.mlp_norm) mlp.norm = bind_norm(w / "norm", c.mlp_width, c);
+  mlp.contract = bind_linear(w / "fc2", c.width, c.mlp_width);
+  return mlp;
+}
+
+Block bind_block(const WeightScope& w, const ModelConfig& c, size_t layer) {
+  Block block{.kind = c.block, .attention = {}, .mlp = {}};
+  const bool parallel = c.block == BlockKind::kParallel;
+  for (size_t j = 0; j < c.branches; ++j) {
+    const WeightScope branch = c.branches == 1 ? w : w / ("branches." + std::to_string(j));
+    block.attention.push_back({.norm = bind_norm(branch / "norm1", c.width, c),
+                               .attention = bind_attention(branch / "attn", c, layer),
+                               .layer_scale = bind_layer_scale(branch / "ls1", c)});
+    MlpBranch mlp{.norm = {}, .mlp = bind_mlp(branch / "mlp", c), .layer_scale = {}};
+    if (!parallel) {  // a parallel block has one norm and one layer scale for both
+      mlp.norm = bind_norm(branch / "norm2", c.width, c);
+      mlp.layer_scale = bind_layer_scale(branch / "ls2", c);
+    }
+    block.mlp.push_back(std::move(mlp));
+  }
+  return block;
+}
+
+Head bind_head(const WeightScope& w, const ModelConfig& c) {
+  Head head;
+  head.pooling = c.pooling;
+  head.prefix = c.prefix.size();
+  head.pool_prefix = c.pool_prefix;
+  if (c.final_norm) head.final_norm = bind_norm(w / "norm", c.width, c);
+  if (c.pooled_norm) head.pooled_norm = bind_norm(w / "fc_norm", c.pooled_width(), c);
+  if (c.pooling == Pooling::kAttention)
+    head.attention_pool = bind_attention_pool(w / "attn_pool", c);
+  const size_t features = c.pre_logits != 0 ? c.pre_logits : c.pooled_width();
+  if (c.pre_logits != 0)
+    head.pre_logits = bind_linear(w / "pre_logits", c.pre_logits, c.pooled_width());
+  if (c.classes != 0) head.classifier = bind_linear(w / "head", c.classes, features);
+  if (c.distilled_head) head.distilled = bind_linear(w / "head_dist", c.classes, features);
+  return head;
+}
+
+}  // namespace vit

@@ -1,0 +1,46 @@
+/// Checkpoint tensors to the parts of a model: the name, the shape and the field on one line.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vit/encoder/block.h"
+#include "vit/model/head.h"
+#include "weights/checkpoint.h"
+
+namespace vit {
+
+/// A place in a checkpoint: names are looked up below its prefix, and shapes are demanded.
+class WeightScope {
+ public:
+  explicit WeightScope(const weights::Checkpoint& checkpoint, std::string prefix = {})
+      : checkpoint_(&checkpoint), prefix_(std::move(prefix)) {}
+
+  WeightScope operator/(std::string_view name) const;
+
+  bool has(std::string_view name) const;
+  size_t rows(std::string_view name) const;  ///< of a tensor that must be there
+  /// Throws an Error naming the tensor and both sizes when it does not hold rows x cols numbers.
+  const weights::Weight& demand(std::string_view name, size_t rows, size_t cols) const;
+  std::vector<float> vector(std::string_view name, size_t n) const;
+  Matrix matrix(std::string_view name, size_t rows, size_t cols) const;
+  float scalar(std::string_view name) const { return vector(name, 1).front(); }
+
+ private:
+  std::string path(std::string_view name) const;
+
+  const weights::Checkpoint* checkpoint_;
+  std::string prefix_;
+};
+
+/// weight [out, in], and bias [out] if there is one.
+Linear bind_linear(const WeightScope& w, size_t out, size_t in);
+Norm bind_norm(const WeightScope& w, size_t width, const ModelConfig& config);
+/// `layer` decides the starting lambda of differential attention.
+Attention bind_attention(const WeightScope& w, const ModelConfig& config, size_t layer);
+Mlp bind_mlp(const WeightScope& w, const ModelConfig& config);
+Block bind_block(const WeightScope& w, const ModelConfig& config, size_t layer);
+Head bind_head(const WeightScope& w, const ModelConfig& config);
+
+}  // namespace vit

@@ -1,0 +1,170 @@
+#include "vit/model/classifier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "vit/base/error.h"
+#include "vit/base/thread_pool.h"
+#include "vit/model/load.h"
+
+namespace vit {
+namespace {
+
+/// Workspaces at rest. A call takes one per image it has under way and gives it back.
+class WorkspacePool {
+ public:
+  explicit WorkspacePool(const Model& model) : model_(&model) {}
+
+  std::unique_ptr<ModelWorkspace> take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!resting_.empty()) {
+        auto workspace = std::move(resting_.back());
+        resting_.pop_back();
+        return workspace;
+      }
+    }
+    return std::make_unique<ModelWorkspace>(*model_);
+  }
+  void give_back(std::unique_ptr<ModelWorkspace> workspace) {
+    const std::lock_guard lock(mutex_);
+    resting_.push_back(std::move(workspace));
+  }
+
+ private:
+  const Model* model_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<ModelWorkspace>> resting_;
+};
+
+/// How many of `images` run one per worker; each of the others is shared by all workers.
+size_t images_run_whole(size_t images, size_t workers) {
+  const size_t rest = images % workers;
+  return 2 * rest > workers ? images : images - rest;
+}
+
+}  // namespace
+
+struct Classifier::State {
+  Model model;
+  Recipe recipe;
+  std::vector<std::string> labels;
+  std::string name;
+  float temperature;
+  mutable ThreadPool threads;
+  mutable WorkspacePool workspaces;
+
+  State(Model loaded, const weights::Checkpoint& checkpoint, const Recipe& used,
+        const ClassifierOptions& options)
+      : model(std::move(loaded)),
+        recipe(used),
+        labels(checkpoint.labels),
+        name(model.config.architecture),
+        temperature(options.temperature),
+        threads(options.threads),
+        workspaces(model) {
+    if (name.empty()) name = std::filesystem::path(checkpoint.path).stem().string();
+  }
+
+  std::vector<float> run_image(const Image& image, ThreadPool* pool) const {
+    auto workspace = workspaces.take();
+    workspace->encoder.pool = pool;
+    patch::apply_recipe(image, recipe, workspace->recipe, workspace->pixels);
+    std::vector<float> output(model.config.outputs());
+    run(model, *workspace, output);
+    workspaces.give_back(std::move(workspace));
+    return output;
+  }
+};
+
+Classifier Classifier::load(const std::filesystem::path& path, const ClassifierOptions& options) {
+  if (!(options.temperature > 0.0f))
+    fail("temperature is ", options.temperature, ", expected a number above 0");
+  const weights::Checkpoint checkpoint = weights::open(path, {.heads = options.heads});
+  Recipe recipe = checkpoint.recipe;
+  if (options.image_height != 0 || options.image_width != 0)
+    recipe =
+        scaled_to(recipe, options.image_height != 0 ? options.image_height : recipe.crop_height,
+                  options.image_width != 0 ? options.image_width : recipe.crop_width);
+  // The recipe decides the input size: DINOv2's classifiers, say, run at 224 on a table made for
+  // 518.
+  Model model = load_model(checkpoint, {.image_height = recipe.crop_height,
+                                        .image_width = recipe.crop_width,
+                                        .positions = options.positions});
+  return Classifier(std::make_unique<State>(std::move(model), checkpoint, recipe, options));
+}
+
+Classifier::Classifier(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Classifier::~Classifier() = default;
+Classifier::Classifier(Classifier&&) noexcept = default;
+Classifier& Classifier::operator=(Classifier&&) noexcept = default;
+
+const ModelConfig& Classifier::config() const {
+  return state_->model.config;
+}
+const Recipe& Classifier::recipe() const {
+  return state_->recipe;
+}
+const std::vector<std::string>& Classifier::labels() const {
+  return state_->labels;
+}
+const std::string& Classifier::name() const {
+  return state_->name;
+}
+
+std::vector<std::vector<float>> Classifier::logits(std::span<const Image> images) const {
+  const State& s = *state_;
+  std::vector<std::vector<float>> outputs(images.size());
+  const size_t whole = images_run_whole(images.size(), s.threads.size());
+  parallel_for(&s.threads, whole,
+               [&](size_t i, size_t) { outputs[i] = s.run_image(images[i], nullptr); });
+  for (size_t i = whole; i < images.size(); ++i) outputs[i] = s.run_image(images[i], &s.threads);
+  return outputs;
+}
+
+std::vector<float> Classifier::probabilities(std::span<const float> logits) const {
+  std::vector<double> exponentials(logits.size());
+  const auto temperature = static_cast<double>(state_->temperature);
+  if (config().multi_label) {
+    std::transform(logits.begin(), logits.end(), exponentials.begin(),
+                   [&](float x) { return 1.0 / (1.0 + std::exp(-x / temperature)); });
+  } else if (!logits.empty()) {
+    const float highest = *std::max_element(logits.begin(), logits.end());
+    std::transform(logits.begin(), logits.end(), exponentials.begin(),
+                   [&](float x) { return std::exp((double{x} - double{highest}) / temperature); });
+    const double sum = std::accumulate(exponentials.begin(), exponentials.end(), 0.0);
+    for (double& e : exponentials) e /= sum;
+  }
+  return {exponentials.begin(), exponentials.end()};
+}
+
+std::vector<Prediction> Classifier::top(std::span<const float> probabilities, size_t k) const {
+  std::vector<size_t> order(probabilities.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  k = std::min(k, order.size());
+  std::partial_sort(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), order.end(),
+      [&](size_t a, size_t b) {
+        return probabilities[a] != probabilities[b] ? probabilities[a] > probabilities[b] : a < b;
+      });
+  std::vector<Prediction> best;
+  for (size_t i = 0; i < k; ++i) {
+    const size_t index = order[i];
+    const bool named = index < state_->labels.size();
+    best.push_back({.index = index,
+                    .label = named ? state_->labels[index] : "class " + std::to_string(index),
+                    .probability = probabilities[index]});
+  }
+  return best;
+}
+
+std::vector<Prediction> Classifier::classify(const Image& image, size_t k) const {
+  if (config().classes == 0)
+    fail(name(), ": this model has no classifier, its output is features; use logits() for them");
+  const auto outputs = logits({&image, 1});
+  return top(probabilities(outputs.front()), k);
+}
+
+}  // namespace vit

@@ -1,0 +1,20 @@
+/// Checkpoint to model.
+#pragma once
+
+#include <optional>
+
+#include "vit/model/model.h"
+#include "weights/checkpoint.h"
+
+namespace vit {
+
+struct LoadOptions {
+  size_t image_height = 0;  ///< 0: the checkpoint's own input size
+  size_t image_width = 0;
+  std::optional<PositionResampling> positions{};  ///< unset: the config's, bilinear by default
+};
+
+/// Reads, converts and packs every weight once. Afterwards the checkpoint may go.
+Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& options = {});
+
+}  // namespace vit

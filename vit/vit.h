@@ -1,0 +1,13 @@
+/// The toolkit in one include.
+#pragma once
+
+#include "patch/image.h"
+#include "patch/recipe.h"
+#include "vit/base/config.h"
+#include "vit/base/error.h"
+#include "vit/encoder/encoder.h"
+#include "vit/encoder/mask.h"
+#include "vit/model/classifier.h"
+#include "vit/model/load.h"
+#include "vit/model/model.h"
+#include "weights/checkpoint.h"
