@@ -25,16 +25,22 @@ class Checkpoint {
  public:
   std::string path;    ///< as the user gave it; opens every message
   std::string format;  ///< "safetensors", "PyTorch zip", …
-  std::string layout;  ///< "timm", "Hugging Face ViT", …
+  std::string layout;  ///< "timm", "Hugging Face", …
   ModelConfig config;
   Recipe recipe;
-  std::vector<std::string> labels;  ///< one per class, or empty
+  std::vector<std::string> labels;       ///< one per class, or empty
+  std::vector<std::string> unused;       ///< tensors of the file that the model does not have
+  std::vector<std::string> assumptions;  ///< what no file said and was taken as usual, for people
 
   /// Null if there is none of this name.
   const Weight* find(std::string_view name) const;
   /// Throws an Error naming the checkpoint and the tensor.
   const Weight& at(std::string_view name) const;
   const std::map<std::string, Weight, std::less<>>& weights() const { return weights_; }
+  /// The number formats of the weights, the one of most numbers first.
+  std::vector<DType> dtypes() const;
+  /// Numbers in all weights together.
+  size_t parameters() const;
 
   void add(std::string name, Weight weight);
   /// Keeps alive what the weights view: a mapped file, inflated bytes.

@@ -16,7 +16,7 @@ enum class DType { kF64, kF32, kF16, kBf16, kI64, kI32, kI16, kI8, kU8, kBool, k
 using Shape = std::vector<size_t>;
 
 /// A view of stored numbers. Strides count elements, so a transposed, permuted or sliced tensor is
-/// again a view. Block formats (kQ8_0, kQ4_0) hold 32 numbers a block and must be contiguous.
+/// again a view. In block formats (kQ8_0, kQ4_0) element i is the (i % 32)-th of block i / 32.
 struct Tensor {
   DType dtype = DType::kF32;
   Shape shape;
@@ -24,19 +24,26 @@ struct Tensor {
   const std::byte* data = nullptr;
 };
 
-/// One weight of the model: parts stacked along the first axis (q, k and v of a fused layer, say).
-/// As a matrix it has shape[0] rows, each holding the product of the other axes.
+/// One weight of the model: the numbers of its parts, one part after the other, under one shape
+/// (q, k and v of a fused layer are three parts). As a matrix it has shape[0] rows, each holding
+/// the product of the other axes.
 class Weight {
  public:
   Weight() = default;
   Weight(Tensor tensor);  // NOLINT: a tensor is a weight of one part
+  /// Stacked along the first axis; the other axes agree.
   explicit Weight(std::vector<Tensor> parts);
+  /// One after the other, whatever their own shapes.
+  Weight(std::vector<Tensor> parts, Shape shape);
 
   const Shape& shape() const { return shape_; }
   const std::vector<Tensor>& parts() const { return parts_; }
-  size_t rows() const;
+  size_t rows() const { return shape_.empty() ? 1 : shape_[0]; }
   size_t cols() const;
   size_t size() const { return rows() * cols(); }
+
+  /// The same numbers under another shape of the same size.
+  Weight reshaped(Shape shape) const;
 
   /// Converts `count` rows from `first` on to floats, cols() apart.
   void read_rows(size_t first, size_t count, float* out) const;
@@ -46,7 +53,15 @@ class Weight {
   std::vector<Tensor> parts_;
 };
 
+/// Converts `count` elements from the `first` on, in row-major order, to floats.
+void read_elements(const Tensor& tensor, size_t first, size_t count, float* out);
+
 size_t element_count(const Shape& shape);
+/// Bytes that `count` contiguous elements take; block formats count whole blocks.
+size_t byte_count(DType dtype, size_t count);
+/// Row-major strides.
+std::vector<size_t> contiguous_strides(const Shape& shape);
+
 std::string to_string(const Shape& shape);  ///< "[3, 16, 16]"
 std::string_view to_string(DType dtype);    ///< "f32", "bf16", "q8_0", …
 

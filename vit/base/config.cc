@@ -1,0 +1,191 @@
+#include "vit/base/config.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "vit/base/error.h"
+
+namespace vit {
+namespace {
+
+template <typename T>
+struct Name {
+  T value;
+  std::string_view text;
+};
+
+template <typename T, size_t N>
+std::string_view name_of(const Name<T> (&names)[N], T value) {
+  for (const auto& name : names)
+    if (name.value == value) return name.text;
+  return "?";
+}
+
+constexpr Name<Activation> kActivations[] = {
+    {Activation::kNone, "none"},          {Activation::kGelu, "gelu"},
+    {Activation::kGeluTanh, "gelu_tanh"}, {Activation::kQuickGelu, "quick_gelu"},
+    {Activation::kRelu, "relu"},          {Activation::kSilu, "silu"},
+};
+constexpr Name<NormKind> kNorms[] = {
+    {NormKind::kLayerNorm, "layer_norm"},
+    {NormKind::kRmsNorm, "rms_norm"},
+};
+constexpr Name<PrefixToken> kPrefixTokens[] = {
+    {PrefixToken::kClass, "class"},
+    {PrefixToken::kDistillation, "distillation"},
+    {PrefixToken::kRegister, "register"},
+};
+constexpr Name<PositionKind> kPositions[] = {
+    {PositionKind::kNone, "none"},
+    {PositionKind::kLearned, "learned"},
+    {PositionKind::kSinusoidal1d, "sinusoidal-1d"},
+    {PositionKind::kSinusoidal2d, "sinusoidal-2d"},
+};
+constexpr Name<PositionResampling> kResamplings[] = {
+    {PositionResampling::kBilinear, "bilinear"},
+    {PositionResampling::kBilinearAlignCorners, "bilinear-align-corners"},
+    {PositionResampling::kBicubic, "bicubic"},
+    {PositionResampling::kBicubicAntialias, "bicubic-antialias"},
+};
+constexpr Name<BlockKind> kBlocks[] = {
+    {BlockKind::kPreNorm, "pre-norm"},
+    {BlockKind::kPostNorm, "post-norm"},
+    {BlockKind::kResidualPostNorm, "residual-post-norm"},
+    {BlockKind::kParallel, "parallel"},
+};
+constexpr Name<AttentionKind> kAttentions[] = {
+    {AttentionKind::kStandard, "standard"},
+    {AttentionKind::kDifferential, "differential"},
+};
+constexpr Name<Pooling> kPoolings[] = {
+    {Pooling::kClass, "class"},
+    {Pooling::kMean, "mean"},
+    {Pooling::kMax, "max"},
+    {Pooling::kMeanMax, "mean-max"},
+    {Pooling::kAttention, "attention"},
+    {Pooling::kClassAndMean, "class-and-mean"},
+};
+
+// Far above any published model; what is above them is a broken or hostile file, and would make
+// sums of sizes overflow or tables of names endless.
+constexpr size_t kLargestSize = size_t{1} << 20;
+constexpr size_t kLargestDepth = 4096;
+constexpr size_t kMostPrefixTokens = 4096;
+
+struct Sized {
+  std::string_view name;
+  size_t value;
+};
+
+void validate_sizes(const ModelConfig& c, std::string_view where) {
+  const Sized sizes[] = {
+      {"image height", c.image_height},
+      {"image width", c.image_width},
+      {"patch height", c.patch_height},
+      {"patch width", c.patch_width},
+      {"width", c.width},
+      {"depth", c.depth},
+      {"heads", c.heads},
+      {"key/value heads", c.key_value_heads},
+      {"mlp width", c.mlp_width},
+      {"branches", c.branches},
+  };
+  for (const auto& size : sizes) {
+    if (size.value == 0) fail(where, ": ", size.name, " is 0");
+    if (size.value > kLargestSize)
+      fail(where, ": ", size.name, " is ", size.value, ", at most ", kLargestSize);
+  }
+  if (c.depth > kLargestDepth) fail(where, ": depth is ", c.depth, ", at most ", kLargestDepth);
+  if (c.branches > kLargestDepth)
+    fail(where, ": branches is ", c.branches, ", at most ", kLargestDepth);
+  if (c.prefix.size() > kMostPrefixTokens)
+    fail(where, ": ", c.prefix.size(), " prefix tokens, at most ", kMostPrefixTokens);
+  for (const size_t size : {c.classes, c.pre_logits, c.position_grid.rows, c.position_grid.cols})
+    if (size > kLargestSize) fail(where, ": a size of ", size, ", at most ", kLargestSize);
+}
+
+void validate_tokens(const ModelConfig& c, std::string_view where) {
+  if (c.channels != 3) fail(where, ": ", c.channels, " input channels, only RGB (3) is supported");
+  if (c.image_height < c.patch_height || c.image_width < c.patch_width)
+    fail(where, ": image ", c.image_height, "x", c.image_width, " is smaller than its patch ",
+         c.patch_height, "x", c.patch_width);
+  if (c.positions == PositionKind::kLearned && c.position_grid.count() == 0)
+    fail(where, ": learned positions need a position grid");
+  if (c.positions == PositionKind::kSinusoidal2d && c.width % 4 != 0)
+    fail(where, ": 2d sinusoidal positions need a width that 4 divides, got ", c.width);
+}
+
+void validate_encoder(const ModelConfig& c, std::string_view where) {
+  if (c.width % c.heads != 0)
+    fail(where, ": width ", c.width, " is not a multiple of heads ", c.heads);
+  if (c.heads % c.key_value_heads != 0)
+    fail(where, ": heads ", c.heads, " is not a multiple of key/value heads ", c.key_value_heads);
+  if (!std::isfinite(c.norm_eps) || c.norm_eps < 0.0f)
+    fail(where, ": norm eps ", c.norm_eps, " is not a small positive number");
+  if (c.attention == AttentionKind::kDifferential && c.head_width() % 2 != 0)
+    fail(where, ": differential attention splits each head in two, but heads are ", c.head_width(),
+         " wide");
+  if (c.branches > 1 && c.block != BlockKind::kPreNorm)
+    fail(where, ": ", c.branches, " branches need pre-norm blocks, got ", to_string(c.block));
+  if (c.block == BlockKind::kParallel && (c.gated_mlp || c.attention_norm || c.mlp_norm))
+    fail(where, ": parallel blocks have neither a gated MLP nor inner norms");
+}
+
+void validate_head(const ModelConfig& c, std::string_view where) {
+  const auto count = [&](PrefixToken token) {
+    return std::count(c.prefix.begin(), c.prefix.end(), token);
+  };
+  if (count(PrefixToken::kClass) > 1 || count(PrefixToken::kDistillation) > 1)
+    fail(where, ": more than one class or distillation token");
+  const bool wants_class =
+      c.pooling == Pooling::kClass || c.pooling == Pooling::kClassAndMean || c.distilled_head;
+  if (wants_class && c.prefix.empty())
+    fail(where, ": ", to_string(c.pooling), " pooling needs a class token, the model has none");
+  if (c.distilled_head && count(PrefixToken::kDistillation) == 0)
+    fail(where, ": a distilled head needs a distillation token, the model has none");
+}
+
+}  // namespace
+
+void validate(const ModelConfig& config, std::string_view where) {
+  validate_sizes(config, where);
+  validate_tokens(config, where);
+  validate_encoder(config, where);
+  validate_head(config, where);
+}
+
+std::string_view to_string(Activation value) {
+  return name_of(kActivations, value);
+}
+std::string_view to_string(NormKind value) {
+  return name_of(kNorms, value);
+}
+std::string_view to_string(PrefixToken value) {
+  return name_of(kPrefixTokens, value);
+}
+std::string_view to_string(PositionKind value) {
+  return name_of(kPositions, value);
+}
+std::string_view to_string(PositionResampling value) {
+  return name_of(kResamplings, value);
+}
+std::string_view to_string(BlockKind value) {
+  return name_of(kBlocks, value);
+}
+std::string_view to_string(AttentionKind value) {
+  return name_of(kAttentions, value);
+}
+std::string_view to_string(Pooling value) {
+  return name_of(kPoolings, value);
+}
+
+PositionResampling parse_position_resampling(std::string_view name) {
+  std::string choices;
+  for (const auto& known : kResamplings) {
+    if (known.text == name) return known.value;
+    choices += (choices.empty() ? "" : ", ") + std::string(known.text);
+  }
+  fail("unknown position resampling '", name, "', choose one of: ", choices);
+}
+
+}  // namespace vit

@@ -1,0 +1,45 @@
+#include "weights/checkpoint.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "vit/base/error.h"
+
+namespace vit::weights {
+
+const Weight* Checkpoint::find(std::string_view name) const {
+  const auto found = weights_.find(name);
+  return found == weights_.end() ? nullptr : &found->second;
+}
+
+const Weight& Checkpoint::at(std::string_view name) const {
+  if (const Weight* weight = find(name)) return *weight;
+  fail(path, ": tensor '", name, "' is missing");
+}
+
+std::vector<DType> Checkpoint::dtypes() const {
+  std::map<DType, size_t> counts;
+  for (const auto& [name, weight] : weights_)
+    for (const auto& part : weight.parts()) counts[part.dtype] += element_count(part.shape);
+  std::vector<DType> dtypes;
+  for (const auto& [dtype, count] : counts) dtypes.push_back(dtype);
+  std::stable_sort(dtypes.begin(), dtypes.end(),
+                   [&](DType a, DType b) { return counts[a] > counts[b]; });
+  return dtypes;
+}
+
+size_t Checkpoint::parameters() const {
+  size_t sum = 0;
+  for (const auto& [name, weight] : weights_) sum += weight.size();
+  return sum;
+}
+
+void Checkpoint::add(std::string name, Weight weight) {
+  weights_.insert_or_assign(std::move(name), std::move(weight));
+}
+
+void Checkpoint::keep(std::shared_ptr<const void> storage) {
+  storage_.push_back(std::move(storage));
+}
+
+}  // namespace vit::weights

@@ -1,0 +1,42 @@
+/// JSON files with messages for people: which file, which field, what was expected.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vit::weights {
+
+/// The object in a file, or an Error naming it.
+nlohmann::json read_json(const std::filesystem::path& path);
+/// The object in `text`; `where` opens the message.
+nlohmann::json parse_json(std::string_view text, const std::string& where);
+
+/// Looks fields up in one JSON object. A field that is absent or null is nothing; one of the wrong
+/// kind is an Error naming file and field.
+class Fields {
+ public:
+  Fields(const nlohmann::json& object, std::string where);
+
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  std::optional<size_t> size(std::string_view name) const;
+  std::optional<double> number(std::string_view name) const;
+  std::optional<bool> flag(std::string_view name) const;
+  std::optional<std::string> text(std::string_view name) const;
+  std::optional<std::vector<double>> numbers(std::string_view name) const;
+  std::optional<Fields> object(std::string_view name) const;
+  /// Null if absent.
+  const nlohmann::json* find(std::string_view name) const;
+
+  const std::string& where() const { return where_; }
+  [[noreturn]] void refuse(std::string_view name, std::string_view expected) const;
+
+ private:
+  const nlohmann::json* object_;
+  std::string where_;
+};
+
+}  // namespace vit::weights

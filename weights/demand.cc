@@ -1,0 +1,155 @@
+#include "weights/demand.h"
+
+#include <algorithm>
+
+#include "vit/base/error.h"
+
+namespace vit::weights {
+namespace {
+
+/// Collects the tensors below one name.
+class List {
+ public:
+  explicit List(const ModelConfig& config) : c(config) {}
+
+  const ModelConfig& c;
+  std::vector<Demand> demands;
+
+  void add(std::string name, Shape shape, bool optional = false) {
+    demands.push_back({std::move(name), std::move(shape), optional});
+  }
+  void linear(const std::string& name, size_t outputs, size_t inputs, bool bias) {
+    add(name + ".weight", {outputs, inputs});
+    if (bias) add(name + ".bias", {outputs});
+  }
+  void norm(const std::string& name, size_t width) {
+    add(name + ".weight", {width});
+    if (c.norm == NormKind::kLayerNorm) add(name + ".bias", {width});
+  }
+};
+
+void demand_tokens(List& list) {
+  const ModelConfig& c = list.c;
+  list.add("patch_embed.proj.weight", {c.width, c.channels, c.patch_height, c.patch_width});
+  if (c.patch_bias) list.add("patch_embed.proj.bias", {c.width});
+  if (c.patch_norm) list.norm("patch_embed.norm", c.width);
+
+  const auto count = [&](PrefixToken token) {
+    return static_cast<size_t>(std::count(c.prefix.begin(), c.prefix.end(), token));
+  };
+  if (count(PrefixToken::kClass) != 0) list.add("cls_token", {1, 1, c.width});
+  if (count(PrefixToken::kDistillation) != 0) list.add("dist_token", {1, 1, c.width});
+  if (const size_t registers = count(PrefixToken::kRegister))
+    list.add("reg_token", {1, registers, c.width});
+  if (c.positions == PositionKind::kLearned) {
+    const size_t covered = c.positions_cover_prefix ? c.prefix.size() : 0;
+    list.add("pos_embed", {1, covered + c.position_grid.count(), c.width});
+  }
+  if (c.norm_before_blocks) list.norm("norm_pre", c.width);
+}
+
+void demand_attention(List& list, const std::string& name) {
+  const ModelConfig& c = list.c;
+  const size_t d = c.head_width();
+  const bool differential = c.attention == AttentionKind::kDifferential;
+  list.linear(name + ".qkv", (c.heads + 2 * c.key_value_heads) * d, c.width, c.qkv_bias);
+  if (c.qk_norm) {
+    list.norm(name + ".q_norm", differential ? d / 2 : d);
+    list.norm(name + ".k_norm", differential ? d / 2 : d);
+  }
+  if (differential) {
+    // Either four vectors or two numbers, whichever the file has: check_demands sees to it.
+    for (const auto lambda : {"q1", "k1", "q2", "k2"})
+      list.add(name + ".lambda_" + lambda, {d / 2}, true);
+    for (const auto lambda : {"a", "b"}) list.add(name + ".lambda_" + lambda, {}, true);
+    list.add(name + ".sub_norm.weight", {d});
+  }
+  if (c.attention_norm) list.norm(name + ".norm", c.width);
+  list.linear(name + ".proj", c.width, c.heads * d, c.projection_bias);
+}
+
+void demand_mlp(List& list, const std::string& name) {
+  const ModelConfig& c = list.c;
+  const bool parallel = c.block == BlockKind::kParallel;
+  const size_t rows = c.gated_mlp ? 2 * c.mlp_width : c.mlp_width;
+  list.linear(name + ".fc1", rows, c.width, c.mlp_bias || parallel);
+  if (c.mlp_norm) list.norm(name + ".norm", c.mlp_width);
+  list.add(name + ".fc2.weight", {c.width, c.mlp_width});
+  // A projection fused with the attention's has one bias for both.
+  if (c.mlp_bias) list.add(name + ".fc2.bias", {c.width}, parallel);
+}
+
+void demand_block(List& list, const std::string& name) {
+  const ModelConfig& c = list.c;
+  list.norm(name + ".norm1", c.width);
+  demand_attention(list, name + ".attn");
+  if (c.layer_scale) list.add(name + ".ls1.gamma", {c.width});
+  if (c.block != BlockKind::kParallel) list.norm(name + ".norm2", c.width);
+  demand_mlp(list, name + ".mlp");
+  if (c.layer_scale && c.block != BlockKind::kParallel) list.add(name + ".ls2.gamma", {c.width});
+}
+
+void demand_head(List& list) {
+  const ModelConfig& c = list.c;
+  if (c.final_norm) list.norm("norm", c.width);
+  if (c.pooling == Pooling::kAttention) {
+    list.add("attn_pool.latent", {1, 1, c.width});
+    list.linear("attn_pool.q", c.width, c.width, true);
+    list.linear("attn_pool.kv", 2 * c.width, c.width, true);
+    list.linear("attn_pool.proj", c.width, c.width, true);
+    list.norm("attn_pool.norm", c.width);
+    list.linear("attn_pool.mlp.fc1", c.mlp_width, c.width, true);
+    list.linear("attn_pool.mlp.fc2", c.width, c.mlp_width, true);
+  }
+  if (c.pooled_norm) list.norm("fc_norm", c.width);
+  if (c.pre_logits != 0) list.linear("pre_logits", c.pre_logits, c.pooled_width(), true);
+  if (c.classes == 0) return;
+  const size_t features = c.pre_logits != 0 ? c.pre_logits : c.pooled_width();
+  list.linear("head", c.classes, features, c.head_bias);
+  if (c.distilled_head) list.linear("head_dist", c.classes, features, c.head_bias);
+}
+
+/// Four vectors or two numbers, but one of them whole. `name` ends in "lambda_q1".
+void check_lambdas(const std::string& name, const WeightMap& weights, const std::string& where) {
+  const std::string stem = name.substr(0, name.size() - 2);
+  const bool numbers = weights.contains(stem + "a") || weights.contains(stem + "b");
+  const std::vector<std::string> needed = numbers
+                                              ? std::vector<std::string>{"a", "b"}
+                                              : std::vector<std::string>{"q1", "k1", "q2", "k2"};
+  for (const auto& lambda : needed)
+    if (!weights.contains(stem + lambda)) fail(where, ": tensor '", stem, lambda, "' is missing");
+}
+
+}  // namespace
+
+std::vector<Demand> demands(const ModelConfig& config) {
+  List list(config);
+  demand_tokens(list);
+  for (size_t i = 0; i < config.depth; ++i) {
+    const std::string block = "blocks." + std::to_string(i);
+    if (config.branches == 1) {
+      demand_block(list, block);
+    } else {
+      for (size_t j = 0; j < config.branches; ++j)
+        demand_block(list, block + ".branches." + std::to_string(j));
+    }
+  }
+  demand_head(list);
+  return std::move(list.demands);
+}
+
+void check_demands(const std::vector<Demand>& demands, const WeightMap& weights,
+                   const std::string& where) {
+  for (const auto& [name, shape, optional] : demands) {
+    if (name.ends_with(".lambda_q1")) check_lambdas(name, weights, where);
+    const auto found = weights.find(name);
+    if (found == weights.end()) {
+      if (!optional) fail(where, ": tensor '", name, "' is missing");
+    } else if (found->second.shape() != shape) {
+      fail(where, ": tensor '", name, "' has shape ", to_string(found->second.shape()),
+           ", expected ", to_string(shape));
+    }
+  }
+}
+
+}  // namespace vit::weights

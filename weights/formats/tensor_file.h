@@ -1,0 +1,36 @@
+/// What every format reader makes of a file: raw names and the numbers behind them, no more.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weights/tensor.h"
+
+namespace vit::weights {
+
+using TensorMap = std::map<std::string, Tensor, std::less<>>;
+
+struct TensorFile {
+  std::string format;  ///< "safetensors", "PyTorch zip", …
+  TensorMap tensors;
+  std::map<std::string, std::string, std::less<>> metadata;
+  /// Keeps alive what the tensors view.
+  std::vector<std::shared_ptr<const void>> storage;
+};
+
+/// No Vision Transformer has more; a file that says so is broken or wants our memory.
+inline constexpr size_t kMostTensors = 100'000;
+/// Of a shape or of a nested structure.
+inline constexpr size_t kMostAxes = 8;
+
+/// Reads any format, told by the file's first bytes and not by its name.
+TensorFile read_tensor_file(const std::filesystem::path& path);
+
+/// The product of a shape times the size of its elements, or a failure that names the tensor.
+size_t checked_bytes(const std::string& where, DType dtype, const Shape& shape);
+
+}  // namespace vit::weights

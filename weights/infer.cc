@@ -1,0 +1,168 @@
+#include "weights/infer.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "vit/base/error.h"
+
+namespace vit::weights {
+namespace {
+
+constexpr size_t kLargestIndex = 4096;
+
+class Reader {
+ public:
+  Reader(const WeightMap& weights, const std::string& where) : weights_(weights), where_(where) {}
+
+  bool has(const std::string& name) const { return weights_.contains(name); }
+
+  /// A tensor of `rank` axes, all of them positive.
+  const Shape& shape(const std::string& name, size_t rank) const {
+    const auto found = weights_.find(name);
+    if (found == weights_.end()) fail(where_, ": tensor '", name, "' is missing");
+    const Shape& shape = found->second.shape();
+    if (shape.size() != rank || element_count(shape) == 0)
+      fail(where_, ": tensor '", name, "' has shape ", to_string(shape), ", expected ", rank,
+           rank == 1 ? " axis" : " axes");
+    return shape;
+  }
+
+  /// One more than the largest number after `before` ("blocks.").
+  size_t count(std::string_view before) const {
+    size_t count = 0;
+    for (auto it = weights_.lower_bound(before); it != weights_.end(); ++it) {
+      if (!it->first.starts_with(before)) break;
+      size_t index = 0;
+      const char* begin = it->first.data() + before.size();
+      const auto read = std::from_chars(begin, it->first.data() + it->first.size(), index);
+      if (read.ptr == begin) continue;
+      if (read.ec != std::errc() || index > kLargestIndex)
+        fail(where_, ": tensor '", it->first, "' counts higher than any model, at most ",
+             kLargestIndex);
+      count = std::max(count, index + 1);
+    }
+    return count;
+  }
+
+  const std::string& where() const { return where_; }
+
+ private:
+  const WeightMap& weights_;
+  const std::string& where_;
+};
+
+void infer_tokens(const Reader& r, ModelConfig& c) {
+  const Shape& kernel = r.shape("patch_embed.proj.weight", 4);
+  c.width = kernel[0];
+  c.channels = kernel[1];
+  c.patch_height = kernel[2];
+  c.patch_width = kernel[3];
+  c.patch_bias = r.has("patch_embed.proj.bias");
+  c.patch_norm = r.has("patch_embed.norm.weight");
+  c.norm_before_blocks = r.has("norm_pre.weight");
+
+  c.prefix.clear();
+  if (r.has("cls_token")) c.prefix.push_back(PrefixToken::kClass);
+  if (r.has("dist_token")) c.prefix.push_back(PrefixToken::kDistillation);
+  if (r.has("reg_token")) {
+    const size_t registers = r.shape("reg_token", 3)[1];
+    if (registers > kLargestIndex)
+      fail(r.where(), ": ", registers, " register tokens, at most ", kLargestIndex);
+    c.prefix.insert(c.prefix.end(), registers, PrefixToken::kRegister);
+  }
+  c.positions = r.has("pos_embed") ? PositionKind::kLearned : PositionKind::kNone;
+}
+
+void infer_attention(const Reader& r, const std::string& attention, ModelConfig& c) {
+  const size_t rows = r.shape(attention + "qkv.weight", 2)[0];
+  c.qkv_bias = r.has(attention + "qkv.bias");
+  c.projection_bias = r.has(attention + "proj.bias");
+  c.qk_norm = r.has(attention + "q_norm.weight");
+  c.attention_norm = r.has(attention + "norm.weight");
+  c.attention = r.has(attention + "sub_norm.weight") ? AttentionKind::kDifferential
+                                                     : AttentionKind::kStandard;
+  size_t head_width = 0;
+  if (c.attention == AttentionKind::kDifferential)
+    head_width = r.shape(attention + "sub_norm.weight", 1)[0];
+  else if (c.qk_norm)
+    head_width = r.shape(attention + "q_norm.weight", 1)[0];
+  c.heads = head_width == 0 ? 0 : c.width / head_width;
+  c.key_value_heads = c.heads;
+  if (head_width != 0 && rows > c.width) c.key_value_heads = (rows - c.width) / 2 / head_width;
+}
+
+void infer_blocks(const Reader& r, ModelConfig& c) {
+  c.depth = r.count("blocks.");
+  if (c.depth == 0) fail(r.where(), ": holds no blocks");
+  c.branches = std::max<size_t>(1, r.count("blocks.0.branches."));
+  const std::string block = c.branches > 1 ? "blocks.0.branches.0." : "blocks.0.";
+
+  r.shape(block + "norm1.weight", 1);
+  c.norm = r.has(block + "norm1.bias") ? NormKind::kLayerNorm : NormKind::kRmsNorm;
+  c.block = r.has(block + "norm2.weight") ? BlockKind::kPreNorm : BlockKind::kParallel;
+  infer_attention(r, block + "attn.", c);
+
+  c.mlp_width = r.shape(block + "mlp.fc2.weight", 2)[1];
+  c.gated_mlp = r.shape(block + "mlp.fc1.weight", 2)[0] == 2 * c.mlp_width;
+  c.mlp_bias = r.has(block + "mlp.fc2.bias") || r.has(block + "mlp.fc1.bias");
+  c.mlp_norm = r.has(block + "mlp.norm.weight");
+  c.layer_scale = r.has(block + "ls1.gamma");
+  if (c.gated_mlp) c.activation = Activation::kSilu;
+}
+
+void infer_head(const Reader& r, ModelConfig& c) {
+  c.final_norm = r.has("norm.weight");
+  c.pooled_norm = r.has("fc_norm.weight");
+  const bool has_class = r.has("cls_token");
+  if (r.has("attn_pool.latent"))
+    c.pooling = Pooling::kAttention;
+  else
+    c.pooling = has_class && !c.pooled_norm ? Pooling::kClass : Pooling::kMean;
+
+  c.classes = r.has("head.weight") ? r.shape("head.weight", 2)[0] : 0;
+  c.head_bias = r.has("head.bias");
+  c.distilled_head = r.has("head_dist.weight");
+  c.pre_logits = r.has("pre_logits.weight") ? r.shape("pre_logits.weight", 2)[0] : 0;
+  if (c.classes != 0 && has_class && r.shape("head.weight", 2)[1] == 2 * c.width)
+    c.pooling = Pooling::kClassAndMean;
+}
+
+}  // namespace
+
+ModelConfig infer_config(const Interpretation& found, const std::string& where) {
+  const Reader reader(found.weights, where);
+  ModelConfig config;
+  config.norm_eps = found.layout->norm_eps;
+  config.activation = found.layout->activation;
+  infer_tokens(reader, config);
+  infer_blocks(reader, config);
+  infer_head(reader, config);
+  if (config.positions == PositionKind::kLearned) {
+    const size_t stored = reader.shape("pos_embed", 3)[1], prefix = config.prefix.size();
+    const auto is_square = [](size_t n) {
+      const auto root = static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(n))));
+      return n != 0 && root * root == n;
+    };
+    config.positions_cover_prefix = stored > prefix && is_square(stored - prefix);
+    config.position_grid = position_grid_of(found.weights, config, {}, where);
+    config.image_height = config.position_grid.rows * config.patch_height;
+    config.image_width = config.position_grid.cols * config.patch_width;
+  }
+  return config;
+}
+
+GridSize position_grid_of(const WeightMap& weights, const ModelConfig& config, GridSize expected,
+                          const std::string& where) {
+  const size_t stored = Reader(weights, where).shape("pos_embed", 3)[1];
+  const size_t covered = config.positions_cover_prefix ? config.prefix.size() : 0;
+  const size_t patches = stored > covered ? stored - covered : 0;
+  if (patches == expected.count() && patches != 0) return expected;
+  const auto side = static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(patches))));
+  if (patches == 0 || side * side != patches)
+    fail(where, ": tensor 'pos_embed' holds ", stored, " positions, expected ", covered,
+         " for the prefix tokens and a square number for the patches");
+  return {side, side};
+}
+
+}  // namespace vit::weights

@@ -1,0 +1,138 @@
+#include "weights/layouts/layout.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "vit/base/error.h"
+#include "weights/layouts/tables.h"
+#include "weights/layouts/views.h"
+
+namespace vit::weights {
+namespace {
+
+constexpr size_t kQuotedNames = 4;
+
+/// Where a file holds the model several times, the average of the weights comes before the weights
+/// themselves, and the teacher before the student: what their authors evaluate.
+int preference(std::string_view prefix) {
+  if (prefix.find("ema") != std::string_view::npos) return 0;
+  if (prefix.empty()) return 1;
+  if (prefix.starts_with("state_dict")) return 2;
+  if (prefix.starts_with("model")) return 3;
+  if (prefix.starts_with("teacher")) return 4;
+  if (prefix.starts_with("student")) return 6;
+  return 5;
+}
+
+/// What stands before the layout's own names, in the copy of the model to read.
+std::optional<std::string> find_prefix(const TensorMap& tensors, const Layout& layout) {
+  std::set<std::tuple<int, size_t, std::string>> found;
+  for (const auto& [name, tensor] : tensors) {
+    if (!name.ends_with(layout.anchor)) continue;
+    std::string prefix = name.substr(0, name.size() - layout.anchor.size());
+    for (const auto inner : layout.inner_prefixes) {
+      if (!prefix.ends_with(inner)) continue;
+      prefix.resize(prefix.size() - inner.size());
+      break;
+    }
+    const bool whole_word = prefix.empty() || prefix.ends_with('.') || prefix.ends_with('/');
+    if (whole_word) found.emplace(preference(prefix), prefix.size(), prefix);
+  }
+  if (found.empty()) return {};
+  return std::get<2>(*found.begin());
+}
+
+size_t square_root(size_t n) {
+  auto root = static_cast<size_t>(std::sqrt(static_cast<double>(n)));
+  return root * root == n ? root : 0;
+}
+
+/// Tokens and tables are [1, n, width], whatever axes of length 1 a layout spares.
+void fit_tokens(WeightMap& weights) {
+  for (const auto name :
+       {"cls_token", "dist_token", "reg_token", "pos_embed", "attn_pool.latent"}) {
+    const auto found = weights.find(name);
+    if (found == weights.end()) continue;
+    Weight& weight = found->second;
+    if (weight.shape().empty() || weight.size() == 0) continue;
+    const size_t width = weight.shape().back();
+    weight = weight.reshaped({1, weight.size() / width, width});
+  }
+}
+
+/// Early files hold the patch kernel as a matrix [width, 3·P·P].
+void fit_patch_kernel(WeightMap& weights) {
+  const auto found = weights.find("patch_embed.proj.weight");
+  if (found == weights.end() || found->second.shape().size() != 2) return;
+  const size_t side = square_root(found->second.cols() / 3);
+  if (side != 0 && found->second.cols() == 3 * side * side)
+    found->second = found->second.reshaped({found->second.rows(), 3, side, side});
+}
+
+/// DINOv2 gives positions to the class token and the patches but not to the registers between
+/// them. Rows of zeros for the registers say the same and leave one rule for all models.
+void fit_register_positions(WeightMap& weights) {
+  const auto registers = weights.find("reg_token");
+  const auto positions = weights.find("pos_embed");
+  if (registers == weights.end() || positions == weights.end() || !weights.contains("cls_token"))
+    return;
+  const Shape shape = positions->second.shape();
+  const size_t count = registers->second.shape()[1];
+  if (shape.size() != 3 || shape[1] <= 1 || positions->second.parts().size() != 1) return;
+  const bool covers_class_only = square_root(shape[1] - 1) != 0;
+  if (!covers_class_only || square_root(shape[1]) != 0) return;
+
+  Tensor table = positions->second.parts().front();
+  while (table.shape.size() > 2) table = selected(table, 0);
+  positions->second =
+      Weight({sliced(table, 0, 0, 1), zeros({count, shape[2]}), sliced(table, 0, 1, shape[1] - 1)},
+             {1, shape[1] + count, shape[2]});
+}
+
+size_t width_of(const Tensor& kernel, const Layout& layout) {
+  if (kernel.shape.empty()) return 0;
+  const bool last = layout.anchor.ends_with("kernel");  // JAX: width comes last
+  return last ? kernel.shape.back() : kernel.shape.front();
+}
+
+[[noreturn]] void refuse(const TensorMap& tensors, const std::string& where) {
+  std::string known;
+  for (const auto& layout : layouts())
+    known += (known.empty() ? "" : ", ") + std::string(layout.name);
+  std::string names;
+  for (const auto& [name, tensor] : tensors) {
+    if (names.size() > 200) break;
+    names += (names.empty() ? "'" : ", '") + name + "'";
+    if (std::count(names.begin(), names.end(), ',') + 1 >= static_cast<long>(kQuotedNames)) break;
+  }
+  if (tensors.empty()) fail(where, ": holds no tensors");
+  fail(where, ": holds no Vision Transformer this toolkit knows (", known, "); its ",
+       tensors.size(), " tensors begin with ", names);
+}
+
+}  // namespace
+
+Interpretation interpret(const TensorMap& tensors, const std::string& where) {
+  for (const auto& layout : layouts()) {
+    const auto prefix = find_prefix(tensors, layout);
+    if (!prefix) continue;
+    const TensorMap prepared = layout.prepare == nullptr ? tensors : layout.prepare(tensors);
+    Renaming renaming{where, *prefix, layout.inner_prefixes, layout.rules, 0};
+    for (const auto& [name, tensor] : prepared)
+      if (name.starts_with(*prefix) && name.ends_with(layout.anchor))
+        renaming.width = width_of(tensor, layout);
+
+    Interpretation result;
+    result.layout = &layout;
+    result.weights = rename(prepared, renaming, result.unused);
+    fit_tokens(result.weights);
+    fit_patch_kernel(result.weights);
+    fit_register_positions(result.weights);
+    return result;
+  }
+  refuse(tensors, where);
+}
+
+}  // namespace vit::weights

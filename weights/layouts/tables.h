@@ -1,0 +1,13 @@
+/// The layouts, each a table in a file of its own.
+#pragma once
+
+#include "weights/layouts/layout.h"
+
+namespace vit::weights {
+
+/// timm, and the originals it took over: DeiT, DeiT-III, DINO, DINOv2, OpenCLIP's timm towers.
+Layout timm_layout();
+/// ViT, DeiT and DINOv2 of transformers, old and new names.
+Layout hugging_face_layout();
+
+}  // namespace vit::weights

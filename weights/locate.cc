@@ -1,0 +1,60 @@
+#include "weights/locate.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "vit/base/error.h"
+
+namespace vit::weights {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// As the hubs name them, best first.
+constexpr const char* kUsualNames[] = {
+    "model.safetensors",           "model.safetensors.index.json", "pytorch_model.bin",
+    "open_clip_model.safetensors", "open_clip_pytorch_model.bin",
+};
+constexpr const char* kExtensions[] = {".safetensors", ".pth",  ".pt",   ".bin",
+                                       ".npz",         ".gguf", ".ckpt", ".onnx"};
+
+fs::path weights_in(const fs::path& folder) {
+  for (const auto* name : kUsualNames)
+    if (fs::is_regular_file(folder / name)) return folder / name;
+
+  std::vector<std::string> candidates;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string extension = entry.path().extension().string();
+    if (std::find(std::begin(kExtensions), std::end(kExtensions), extension) !=
+        std::end(kExtensions))
+      candidates.push_back(entry.path().filename().string());
+  }
+  std::sort(candidates.begin(), candidates.end());
+  if (candidates.size() == 1) return folder / candidates.front();
+  if (candidates.empty())
+    fail(folder.string(),
+         ": holds no weights, expected model.safetensors, pytorch_model.bin or "
+         "one .safetensors, .pth, .pt, .bin, .npz or .gguf file");
+  std::string names;
+  for (const auto& name : candidates) names += (names.empty() ? "" : ", ") + name;
+  fail(folder.string(), ": holds several weight files, name one of them: ", names);
+}
+
+}  // namespace
+
+Location locate(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) fail(path.string(), ": no such file or folder");
+  Location location;
+  location.weights = fs::is_directory(path, ignored) ? weights_in(path) : path;
+  const fs::path folder = location.weights.parent_path();
+  if (fs::is_regular_file(folder / "config.json", ignored))
+    location.config = folder / "config.json";
+  if (fs::is_regular_file(folder / "preprocessor_config.json", ignored))
+    location.preprocessor = folder / "preprocessor_config.json";
+  return location;
+}
+
+}  // namespace vit::weights

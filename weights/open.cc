@@ -1,0 +1,158 @@
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "vit/base/error.h"
+#include "weights/architectures.h"
+#include "weights/checkpoint.h"
+#include "weights/configs/description.h"
+#include "weights/demand.h"
+#include "weights/formats/tensor_file.h"
+#include "weights/heads.h"
+#include "weights/infer.h"
+#include "weights/labels.h"
+#include "weights/layouts/layout.h"
+#include "weights/locate.h"
+
+namespace vit::weights {
+namespace {
+
+constexpr size_t kImagenetClasses = 1000;
+
+/// What its authors' recipe most likely is, where no file says it.
+Recipe usual_recipe(const Layout& layout, const ModelConfig& config) {
+  TimmRecipe timm;
+  timm.height = config.image_height;
+  timm.width = config.image_width;
+  timm.crop_pct = layout.crop_pct;
+  timm.interpolation = layout.interpolation;
+  timm.crop_mode = layout.crop_mode;
+  Recipe recipe = recipe_of(timm, std::string(layout.name));
+  set_statistics(layout.statistics, recipe);
+  // Of those who share timm's names, DeiT, DINO and their successors use ImageNet's statistics.
+  const bool facebook = config.layer_scale || config.distilled_head;
+  if (layout.statistics == "half" && facebook) set_statistics("imagenet", recipe);
+  if (layout.statistics == "half" && config.norm_before_blocks) set_statistics("clip", recipe);
+  return recipe;
+}
+
+/// A bare file may still be called after its architecture: "deit_tiny_patch16_224-a1311bcf.pth".
+const Architecture* architecture_in_name(const std::filesystem::path& file) {
+  std::string name = file.filename().string();
+  name = name.substr(0, name.find('.'));
+  if (const auto* known = find_architecture(name)) return known;
+  return find_architecture(name.substr(0, name.find('-')));
+}
+
+Description describe_bare(const Interpretation& found, const ModelConfig& inferred,
+                          const std::filesystem::path& file) {
+  Description result;
+  const Architecture* known = found.layout->name == "timm" ? architecture_in_name(file) : nullptr;
+  if (known != nullptr) {
+    Arguments sizes{{"num_classes", std::to_string(inferred.classes)},
+                    {"img_size", std::to_string(inferred.image_height)}};
+    result.config = config_of(known->name, sizes, file.string());
+    result.recipe = known->recipe;
+    result.assumptions.push_back("architecture and recipe of " + known->name +
+                                 ", from the file's name");
+  } else {
+    result.config = inferred;
+    result.recipe = usual_recipe(*found.layout, inferred);
+    result.assumptions.push_back("the usual recipe of " + std::string(found.layout->name) +
+                                 " checkpoints, activation " +
+                                 std::string(to_string(inferred.activation)));
+  }
+  return result;
+}
+
+Description describe(const Location& location, const Interpretation& found,
+                     const ModelConfig& inferred) {
+  if (location.config.empty()) return describe_bare(found, inferred, location.weights);
+  const nlohmann::json content = read_json(location.config);
+  const Fields file(content, location.config.string());
+  if (file.has("architecture")) return read_timm_config(file);
+  if (!file.has("model_type"))
+    fail(file.where(), ": names neither an architecture (timm) nor a model_type (transformers)");
+
+  Description result = read_hf_config(file, inferred);
+  if (!location.preprocessor.empty()) {
+    const nlohmann::json recipe = read_json(location.preprocessor);
+    result.recipe = read_preprocessor(Fields(recipe, location.preprocessor.string()),
+                                      *file.text("model_type"), result.config);
+  }
+  return result;
+}
+
+void settle_heads(ModelConfig& config, const OpenOptions& options, const std::string& where,
+                  std::vector<std::string>& assumptions) {
+  if (options.heads != 0) {
+    config.heads = config.key_value_heads = options.heads;
+  } else if (config.heads == 0) {
+    config.heads = config.key_value_heads = usual_heads(config, where);
+    assumptions.push_back(std::to_string(config.heads) +
+                          " attention heads, as known models of this size have");
+  }
+}
+
+void settle_labels(Checkpoint& checkpoint, bool speaks_for_itself) {
+  const size_t classes = checkpoint.config.classes;
+  if (checkpoint.labels.size() != classes) {
+    if (!checkpoint.labels.empty())
+      checkpoint.assumptions.push_back(std::to_string(checkpoint.labels.size()) + " labels for " +
+                                       std::to_string(classes) + " classes were passed over");
+    checkpoint.labels.clear();
+  }
+  if (checkpoint.labels.empty() && classes == kImagenetClasses && !speaks_for_itself) {
+    checkpoint.labels = imagenet1k_labels();
+    checkpoint.assumptions.push_back("1000 classes are those of ImageNet-1k");
+  }
+}
+
+/// Hands over exactly the tensors that the model is made of.
+void take_weights(Interpretation& found, TensorFile& file, Checkpoint& checkpoint) {
+  const std::vector<Demand> list = demands(checkpoint.config);
+  check_demands(list, found.weights, checkpoint.path);
+  for (const auto& demand : list) {
+    const auto weight = found.weights.extract(demand.name);
+    if (!weight.empty()) checkpoint.add(weight.key(), std::move(weight.mapped()));
+  }
+  checkpoint.unused = std::move(found.unused);
+  for (const auto& [name, weight] : found.weights) checkpoint.unused.push_back(name);
+  for (auto& storage : file.storage) checkpoint.keep(std::move(storage));
+}
+
+}  // namespace
+
+Checkpoint open(const std::filesystem::path& path, const OpenOptions& options) {
+  const Location location = locate(path);
+  Checkpoint checkpoint;
+  checkpoint.path = path.string();
+  const std::string& where = checkpoint.path;
+
+  TensorFile file = read_tensor_file(location.weights);
+  Interpretation found = interpret(file.tensors, where);
+  const ModelConfig inferred = infer_config(found, where);
+  Description said = describe(location, found, inferred);
+  checkpoint.format = file.format;
+  checkpoint.layout = found.layout->name;
+  checkpoint.recipe = said.recipe;
+  checkpoint.labels = std::move(said.labels);
+  checkpoint.assumptions = std::move(said.assumptions);
+
+  ModelConfig& config = checkpoint.config = said.config;
+  settle_heads(config, options, where, checkpoint.assumptions);
+  validate(config, where);
+  if (config.positions == PositionKind::kLearned)
+    config.position_grid = position_grid_of(found.weights, config, config.grid(), where);
+  config.image_height = checkpoint.recipe.crop_height;
+  config.image_width = checkpoint.recipe.crop_width;
+  validate(config, where);
+
+  const bool hugging_face = checkpoint.layout.starts_with("Hugging Face");
+  settle_labels(checkpoint, hugging_face && !location.config.empty());
+  take_weights(found, file, checkpoint);
+  return checkpoint;
+}
+
+}  // namespace vit::weights
