@@ -1,38 +1,131 @@
 #include "patch/image.h"
 
+#include <cerrno>
+#include <climits>
+#include <cstring>
 #include <fstream>
+#include <new>
 #include <opencv2/imgcodecs.hpp>
+#include <string>
 
+#include "patch/image_header.h"
+#include "patch/orientation.h"
+#include "patch/resample_kernels.h"
 #include "vit/base/error.h"
 
 namespace vit::patch {
+namespace {
 
-Image decode(std::span<const std::byte> bytes, std::string_view name, Exif exif) {
+// OpenCV's own limits. Checked here because it prints when it finds them broken.
+constexpr size_t kMaxEdge = size_t{1} << 20;
+constexpr size_t kMaxPixels = size_t{1} << 30;
+
+void check(const ImageHeader& header, std::span<const std::byte> bytes, std::string_view name) {
+  const std::string_view format = to_string(header.format);
+  if (header.format == FileFormat::kUnknown)
+    fail(name, ": not a JPEG, PNG, WebP, BMP or TIFF image: ", describe_unknown(bytes));
+  if (!header.problem.empty()) fail(name, ": cannot read this ", format, ": ", header.problem);
+  if (!header.complete)
+    fail(name, ": this ", format, " is cut short: it ends after ", bytes.size(), " bytes");
+  if (header.width == 0 || header.height == 0)
+    fail(name, ": damaged ", format, ": its header gives a size of ", header.width, "x",
+         header.height);
+  if (header.width > kMaxEdge || header.height > kMaxEdge ||
+      header.width * header.height > kMaxPixels)
+    fail(name, ": the image is too large: ", header.width, "x", header.height, " pixels; at most ",
+         kMaxEdge, " a side and ", kMaxPixels, " in all are read");
+  if (bytes.size() > INT_MAX)
+    fail(name, ": the file is too large: ", bytes.size(), " bytes; at most ", INT_MAX, " are read");
+}
+
+// OpenCV decodes into the image's own memory where it can, so that nothing is copied.
+Image decode_pixels(std::span<const std::byte> bytes, const ImageHeader& header) {
+  Image image{header.width, header.height, {}};
+  image.pixels.resize(header.width * header.height * 3);
   const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8UC1,
                         const_cast<std::byte*>(bytes.data()));
-  const int flags = cv::IMREAD_COLOR | (exif == Exif::kIgnore ? cv::IMREAD_IGNORE_ORIENTATION : 0);
-  const cv::Mat decoded = cv::imdecode(encoded, flags);
-  if (decoded.empty()) fail(name, ": not an image");
-  Image image{static_cast<size_t>(decoded.cols), static_cast<size_t>(decoded.rows), {}};
-  image.pixels.resize(image.width * image.height * 3);
-  for (size_t y = 0; y < image.height; ++y) {
-    const std::uint8_t* bgr = decoded.ptr(static_cast<int>(y));
-    std::uint8_t* rgb = image.row(y);
-    for (size_t x = 0; x < image.width; ++x, bgr += 3, rgb += 3) {
-      rgb[0] = bgr[2];
-      rgb[1] = bgr[1];
-      rgb[2] = bgr[0];
-    }
+  cv::Mat decoded(static_cast<int>(header.height), static_cast<int>(header.width), CV_8UC3,
+                  image.pixels.data());
+  cv::imdecode(encoded, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION, &decoded);
+  if (decoded.empty() || decoded.type() != CV_8UC3) return {};
+  if (decoded.data != image.pixels.data()) {  // a TIFF that it has turned
+    image.width = static_cast<size_t>(decoded.cols);
+    image.height = static_cast<size_t>(decoded.rows);
+    image.pixels.assign(decoded.datastart, decoded.dataend);
   }
+  // OpenCV keeps blue first.
+  resample_kernels(active_isa())
+      .swap_red_and_blue(image.pixels.data(), image.width * image.height, image.pixels.data());
   return image;
 }
 
-Image read_image(const std::filesystem::path& path, Exif exif) {
+/// The bytes that the decoder gets; those of `rewritten` where the file's own would mislead it.
+std::span<const std::byte> prepared(std::span<const std::byte> bytes, const ImageHeader& header,
+                                    std::vector<std::byte>& rewritten) {
+  if (header.format == FileFormat::kPng)
+    rewritten = essential_png(bytes);
+  else if (header.straight_alpha != 0)
+    rewritten = unmultiplied_tiff(bytes, header);
+  else
+    return bytes;
+  return rewritten;
+}
+
+Image decode_checked(std::span<const std::byte> bytes, const ImageHeader& header,
+                     std::string_view name) {
+  const std::string_view format = to_string(header.format);
+  try {
+    Image image = decode_pixels(bytes, header);
+    if (image.pixels.empty()) fail(name, ": damaged ", format, ": it cannot be decoded");
+    return image;
+  } catch (const cv::Exception& error) {
+    if (error.code == cv::Error::StsNoMem)
+      fail(name, ": not enough memory for ", header.width, "x", header.height, " pixels");
+    fail(name, ": damaged ", format, ": ", error.err);
+  } catch (const std::bad_alloc&) {
+    fail(name, ": not enough memory for ", header.width, "x", header.height, " pixels");
+  }
+}
+
+std::vector<std::byte> read_file(const std::filesystem::path& path) {
+  std::error_code none;
+  const auto status = std::filesystem::status(path, none);
+  if (!std::filesystem::exists(status)) fail(path.string(), ": no such file");
+  if (std::filesystem::is_directory(status))
+    fail(path.string(), ": is a folder, expected an image file");
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!file) fail(path.string(), ": cannot open");
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file),
-                                std::istreambuf_iterator<char>()};
-  return decode(std::as_bytes(std::span(bytes)), path.string(), exif);
+  if (!file) fail(path.string(), ": cannot open: ", std::strerror(errno));
+  std::vector<std::byte> bytes;
+  const auto size = std::filesystem::file_size(path, none);  // a pipe has none
+  constexpr size_t kChunk = size_t{1} << 16;
+  for (size_t next = none ? kChunk : static_cast<size_t>(size) + 1; file; next = kChunk) {
+    const size_t had = bytes.size();
+    bytes.resize(had + next);
+    file.read(reinterpret_cast<char*>(&bytes[had]), static_cast<std::streamsize>(next));
+    bytes.resize(had + static_cast<size_t>(file.gcount()));
+  }
+  if (file.bad()) fail(path.string(), ": cannot read: ", std::strerror(errno));
+  return bytes;
+}
+
+}  // namespace
+
+Image decode(std::span<const std::byte> bytes, std::string_view name, Exif exif) {
+  if (bytes.empty()) fail(name, ": the file is empty");
+  const ImageHeader header = read_header(bytes);
+  check(header, bytes, name);
+  std::vector<std::byte> rewritten;
+  Image image = decode_checked(prepared(bytes, header, rewritten), header, name);
+  if (header.orientation == 1) return image;
+  // OpenCV turns a TIFF whatever it is asked.
+  const bool turned = header.format == FileFormat::kTiff;
+  if (turned == (exif == Exif::kApply)) return image;
+  return oriented(image, turned ? inverse_orientation(header.orientation) : header.orientation);
+}
+
+Image read_image(const std::filesystem::path& path, Exif exif) {
+  return decode(read_file(path), path.string(), exif);
 }
 
 }  // namespace vit::patch
