@@ -29,7 +29,7 @@ struct ClassifierOptions {
   size_t heads = 0;         ///< attention heads, where the checkpoint does not say
   size_t image_height = 0;  ///< 0: the checkpoint's own input size
   size_t image_width = 0;
-  std::optional<PositionResampling> positions;  ///< unset: the checkpoint's, else bilinear
+  std::optional<PositionResampling> positions{};  ///< unset: the checkpoint's, else bilinear
   float temperature = 1.0f;                     ///< of the softmax over the classes
 };
 

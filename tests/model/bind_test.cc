@@ -1,0 +1,72 @@
+#include "vit/model/bind.h"
+
+#include <gtest/gtest.h>
+
+#include "vit/base/error.h"
+
+namespace vit {
+namespace {
+
+/// A checkpoint of float tensors made by hand.
+class Handmade {
+ public:
+  Handmade() { checkpoint_.path = "tiny"; }
+
+  Handmade& add(const std::string& name, const weights::Shape& shape, float start = 0.0f) {
+    const size_t n = weights::element_count(shape);
+    auto storage = std::make_shared<std::vector<float>>(n);
+    for (size_t i = 0; i < n; ++i) (*storage)[i] = start + static_cast<float>(i);
+    checkpoint_.add(name,
+                    weights::Tensor{weights::DType::kF32, shape, weights::contiguous_strides(shape),
+                                    reinterpret_cast<const std::byte*>(storage->data())});
+    checkpoint_.keep(storage);
+    return *this;
+  }
+  const weights::Checkpoint& checkpoint() const { return checkpoint_; }
+
+ private:
+  weights::Checkpoint checkpoint_;
+};
+
+TEST(Bind, NamesTheTensorAndBothShapesWhenTheyDisagree) {
+  Handmade tiny;
+  tiny.add("blocks.0.norm1.weight", {3});
+  try {
+    bind_norm(WeightScope(tiny.checkpoint(), "blocks.0") / "norm1", 4, ModelConfig{});
+    FAIL() << "accepted a wrong shape";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "tiny: tensor 'blocks.0.norm1.weight' has shape [3], expected [4]");
+  }
+}
+
+TEST(Bind, NamesTheTensorThatIsMissing) {
+  Handmade tiny;
+  try {
+    bind_linear(WeightScope(tiny.checkpoint(), "head"), 2, 3);
+    FAIL() << "accepted nothing";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("head.weight"), std::string::npos) << error.what();
+    EXPECT_EQ(std::string(error.what()).rfind("tiny", 0), 0u) << error.what();
+  }
+}
+
+TEST(Bind, ALinearLayerMultipliesByTheStoredRows) {
+  Handmade tiny;
+  tiny.add("head.weight", {2, 3}).add("head.bias", {2}, 10.0f);
+  const Linear linear = bind_linear(WeightScope(tiny.checkpoint(), "head"), 2, 3);
+  Matrix x(1, 3), y(1, 2);
+  for (size_t i = 0; i < 3; ++i) x(0, i) = 1.0f;
+  apply(linear, x, y);
+  EXPECT_EQ(y(0, 0), 0 + 1 + 2 + 10);
+  EXPECT_EQ(y(0, 1), 3 + 4 + 5 + 11);
+}
+
+TEST(Bind, ALayerNormWithoutBiasAddsNothing) {
+  Handmade tiny;
+  tiny.add("norm.weight", {4});
+  const Norm norm = bind_norm(WeightScope(tiny.checkpoint(), "norm"), 4, ModelConfig{});
+  EXPECT_EQ(norm.bias, std::vector<float>(4));
+}
+
+}  // namespace
+}  // namespace vit

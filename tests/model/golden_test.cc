@@ -1,0 +1,148 @@
+// Stage by stage against reference results of timm, torchvision and Hugging Face layouts: the first
+// stage that diverges is the one to look at.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+
+#include "patch/image.h"
+#include "tests/support/golden.h"
+#include "vit/model/load.h"
+#include "vit/model/model.h"
+#include "weights/checkpoint.h"
+
+namespace vit {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct GoldenCase {
+  std::string folder;
+  std::string file = "";  // empty: the folder itself
+  size_t heads = 0;
+  std::string expected = "expected.safetensors";
+  size_t height = 0, width = 0;  // 0: as the checkpoint says
+  PositionResampling positions = PositionResampling::kBilinear;
+};
+
+std::string name_of(const ::testing::TestParamInfo<GoldenCase>& info) {
+  std::string name = info.param.folder;
+  if (info.param.height != 0) name += "_" + std::string(to_string(info.param.positions));
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+  return name;
+}
+
+/// Two blocks of about 15 kernels on 48 to 96 wide tokens: each stage adds at most a few dozen
+/// roundings of 6e-8 of its largest value, and 1e-5 of it is the promise.
+constexpr double kStage = 1e-5;
+
+class Golden : public ::testing::TestWithParam<GoldenCase> {
+ protected:
+  void SetUp() override {
+    const GoldenCase& c = GetParam();
+    const fs::path folder = fs::path(VIT_GOLDENS) / c.folder;
+    expected_ = test::read_golden(folder / c.expected);
+    const auto checkpoint =
+        weights::open(c.file.empty() ? folder : folder / c.file, {.heads = c.heads});
+    Recipe recipe = checkpoint.recipe;
+    if (c.height != 0) recipe = scaled_to(recipe, c.height, c.width);
+    model_ = load_model(checkpoint, {.image_height = recipe.crop_height,
+                                     .image_width = recipe.crop_width,
+                                     .positions = c.positions});
+    workspace_ = std::make_unique<ModelWorkspace>(model_);
+    const patch::Image image = patch::read_image(folder / "image.png");
+    patch::apply_recipe(image, recipe, workspace_->recipe, workspace_->pixels);
+    output_.resize(model_.config.outputs());
+  }
+
+  const test::GoldenTensor& expected(const std::string& name) const {
+    const auto found = expected_.find(name);
+    if (found == expected_.end()) throw std::runtime_error("no reference for " + name);
+    return found->second;
+  }
+
+  void expect_stage(const std::string& name, ConstMatrixView got, double relative) const {
+    const std::vector<float>& want = expected(name).values;
+    ASSERT_EQ(want.size(), got.rows * got.cols) << name;
+    double largest = 0.0, worst = 0.0;
+    for (size_t r = 0; r < got.rows; ++r)
+      for (size_t c = 0; c < got.cols; ++c) {
+        const double w = want[r * got.cols + c];
+        largest = std::max(largest, std::abs(w));
+        worst = std::max(worst, std::abs(w - got(r, c)));
+      }
+    EXPECT_LE(worst, relative * largest)
+        << name << ": off by " << worst / largest << " of " << largest;
+  }
+
+  std::map<std::string, test::GoldenTensor> expected_;
+  Model model_;
+  std::unique_ptr<ModelWorkspace> workspace_;
+  std::vector<float> output_;
+};
+
+TEST_P(Golden, EveryStageMatches) {
+  size_t blocks = 0, attentions = 0;
+  ModelTaps taps;
+  taps.pixels = [&](ConstMatrixView pixels) {
+    const std::vector<float>& want = expected("pixels").values;
+    ASSERT_EQ(want.size(), pixels.rows * pixels.cols);
+    for (size_t i = 0; i < want.size(); ++i)
+      ASSERT_LE(std::abs(want[i] - pixels.data[i]), 0x1p-23f * std::abs(want[i])) << "pixel " << i;
+  };
+  taps.tokens = [&](ConstMatrixView tokens) { expect_stage("tokens", tokens, kStage); };
+  taps.encoder.attention = [&](size_t layer, ConstMatrixView attention) {
+    expect_stage("attention." + std::to_string(layer), attention, kStage);
+    ++attentions;
+  };
+  taps.encoder.block = [&](size_t layer, ConstMatrixView tokens) {
+    expect_stage("block." + std::to_string(layer), tokens, kStage);
+    ++blocks;
+  };
+  run(model_, *workspace_, output_, &taps);
+  expect_stage("logits", {output_.data(), 1, output_.size()}, kStage);
+  EXPECT_EQ(blocks, 2u);
+  EXPECT_EQ(attentions, 2u);
+}
+
+TEST_P(Golden, TheAnswerIsTheSameWithAndWithoutTapsAndWorkers) {
+  ModelTaps taps;
+  taps.encoder.attention = [](size_t, ConstMatrixView) {};
+  run(model_, *workspace_, output_, &taps);
+  std::vector<float> untapped(output_.size()), shared(output_.size());
+  run(model_, *workspace_, untapped);
+  ThreadPool pool(3);
+  workspace_->encoder.pool = &pool;
+  run(model_, *workspace_, shared);
+  EXPECT_EQ(output_, untapped);
+  EXPECT_EQ(output_, shared);
+}
+
+GoldenCase resampled(const std::string& way, PositionResampling positions) {
+  return {.folder = "position_bilinear",
+          .expected = "expected_" + way + ".safetensors",
+          .height = 128,
+          .width = 96,
+          .positions = positions};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Layouts, Golden,
+    ::testing::Values(
+        GoldenCase{"timm_vit"}, GoldenCase{"timm_vit_f16"}, GoldenCase{"timm_vit_bf16"},
+        GoldenCase{"timm_nonsquare"}, GoldenCase{"timm_deit3"}, GoldenCase{"timm_deit_distilled"},
+        GoldenCase{"timm_dinov2"}, GoldenCase{"timm_dinov2_registers"},
+        GoldenCase{"timm_dinov2_swiglu"}, GoldenCase{"timm_gap_registers"},
+        GoldenCase{"timm_clip_quickgelu"}, GoldenCase{"timm_siglip_map"}, GoldenCase{"hf_vit"},
+        GoldenCase{"hf_vit_new_names"}, GoldenCase{"hf_deit_distilled"}, GoldenCase{"hf_dinov2"},
+        resampled("bilinear", PositionResampling::kBilinear),
+        resampled("bilinear_align_corners", PositionResampling::kBilinearAlignCorners),
+        resampled("bicubic", PositionResampling::kBicubic),
+        resampled("bicubic_antialias", PositionResampling::kBicubicAntialias)),
+    name_of);
+
+}  // namespace
+}  // namespace vit
