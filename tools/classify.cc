@@ -10,10 +10,12 @@
 #include <filesystem>
 
 #include "patch/image.h"
+#include "patch/patchify.h"
 #include "tools/output/predictions.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "vit/model/classifier.h"
+#include "weights/checkpoint.h"
 
 namespace vit::tools {
 namespace {
@@ -41,7 +43,7 @@ cxxopts::Options classify_options() {
   const auto text = [] { return cxxopts::value<std::string>(); };
   const auto text_or = [&](const char* value) { return text()->default_value(value); };
   cxxopts::Options options(
-      "vit classify", "Name the most likely classes of each image (JPEG, PNG, WebP, BMP, TIFF).");
+      "vit classify", "Name the most likely classes of each image (JPEG, PNG, WebP, BMP, TIFF).\n");
   options.custom_help("-m MODEL [OPTION...] IMAGE...");
   options.add_options("", {
                               {"m,model", "a folder with weights and config.json, or a weight file",
@@ -145,6 +147,28 @@ Image load_image(const std::string& file, patch::Exif exif) {
   return patch::read_image(file, exif);
 }
 
+/// Throws a UsageError if --image-size is what the model cannot be loaded with.
+void blame_image_size(const Settings& settings) {
+  const auto& options = settings.classifier;
+  if (options.image_height == 0) return;
+  const auto config = weights::open(settings.model, {.heads = options.heads}).config;
+  try {
+    patch::patch_grid(options.image_height, options.image_width, config.patch_height,
+                      config.patch_width);
+  } catch (const Error& error) {
+    fail_usage("option '--image-size': ", error.what());
+  }
+}
+
+Classifier load_classifier(const Settings& settings) {
+  try {
+    return Classifier::load(settings.model, settings.classifier);
+  } catch (const Error&) {
+    blame_image_size(settings);
+    throw;
+  }
+}
+
 /// Collects images into batches and writes the results in the order of the command line.
 class Run {
  public:
@@ -223,11 +247,11 @@ int run_classify(Arguments arguments) {
   cxxopts::Options options = classify_options();
   const auto parsed = parse(options, arguments);
   if (parsed.count("help")) {
-    write_output(help_text(options, kExamples));
+    write_output(help_text(options, {"", "Image", "Output", "Machine"}, kExamples));
     return 0;
   }
   const Settings settings = parse_settings(parsed);
-  const Classifier classifier = Classifier::load(settings.model, settings.classifier);
+  const Classifier classifier = load_classifier(settings);
   if (classifier.config().classes == 0)
     fail(settings.model, ": ", classifier.name(), " has no classifier, its output is ",
          classifier.config().outputs(), " features; give a model with a classification head");

@@ -76,9 +76,13 @@ cxxopts::ParseResult parse(cxxopts::Options& options, Arguments arguments) {
   }
 }
 
-std::string help_text(cxxopts::Options& options, std::string_view examples) {
+std::string help_text(cxxopts::Options& options, const std::vector<std::string>& groups,
+                      std::string_view examples) {
   options.set_width(std::clamp<size_t>(terminal_columns(), 60, 100));
-  return options.help() + "\nExamples:\n" + std::string(examples);
+  std::string text = options.help(groups) + "\nExamples:\n" + std::string(examples);
+  // cxxopts leaves a blank where it broke a line.
+  for (size_t at = text.find(" \n"); at != text.npos; at = text.find(" \n")) text.erase(at, 1);
+  return text;
 }
 
 size_t parse_count(std::string_view option, std::string_view text, size_t least, size_t most) {

@@ -21,8 +21,9 @@ using Arguments = std::span<const char* const>;
 /// unmatched(): cxxopts would split them at commas if they were declared.
 cxxopts::ParseResult parse(cxxopts::Options& options, Arguments arguments);
 
-/// The help, as wide as the terminal, `examples` at the end.
-std::string help_text(cxxopts::Options& options, std::string_view examples);
+/// The help, as wide as the terminal: the groups of options in this order, `examples` at the end.
+std::string help_text(cxxopts::Options& options, const std::vector<std::string>& groups,
+                      std::string_view examples);
 
 /// A whole number from `least` to `most`. `option` is as typed: "--top".
 size_t parse_count(std::string_view option, std::string_view text, size_t least, size_t most);
