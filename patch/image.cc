@@ -1,5 +1,6 @@
 #include "patch/image.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -38,6 +39,21 @@ void check(const ImageHeader& header, std::span<const std::byte> bytes, std::str
     fail(name, ": the file is too large: ", bytes.size(), " bytes; at most ", INT_MAX, " are read");
 }
 
+/// Of 16 bits the upper 8, as Pillow does; OpenCV would scale and round.
+bool take_bytes(const cv::Mat& decoded, std::vector<std::uint8_t>& bytes) {
+  if (decoded.channels() != 3 || !decoded.isContinuous()) return false;
+  if (decoded.depth() == CV_8U) {
+    bytes.assign(decoded.datastart, decoded.dataend);
+    return true;
+  }
+  if (decoded.depth() != CV_16U) return false;
+  bytes.resize(decoded.total() * 3);
+  std::transform(decoded.ptr<std::uint16_t>(), decoded.ptr<std::uint16_t>() + bytes.size(),
+                 bytes.begin(),
+                 [](unsigned value) { return static_cast<std::uint8_t>(value >> 8); });
+  return true;
+}
+
 // OpenCV decodes into the image's own memory where it can, so that nothing is copied.
 Image decode_pixels(std::span<const std::byte> bytes, const ImageHeader& header) {
   Image image{header.width, header.height, {}};
@@ -46,12 +62,13 @@ Image decode_pixels(std::span<const std::byte> bytes, const ImageHeader& header)
                         const_cast<std::byte*>(bytes.data()));
   cv::Mat decoded(static_cast<int>(header.height), static_cast<int>(header.width), CV_8UC3,
                   image.pixels.data());
-  cv::imdecode(encoded, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION, &decoded);
-  if (decoded.empty() || decoded.type() != CV_8UC3) return {};
-  if (decoded.data != image.pixels.data()) {  // a TIFF that it has turned
+  const int flags = cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION;
+  cv::imdecode(encoded, header.deep ? flags | cv::IMREAD_ANYDEPTH : flags, &decoded);
+  if (decoded.empty()) return {};
+  if (decoded.data != image.pixels.data()) {  // a TIFF that is deep, or that it has turned
     image.width = static_cast<size_t>(decoded.cols);
     image.height = static_cast<size_t>(decoded.rows);
-    image.pixels.assign(decoded.datastart, decoded.dataend);
+    if (!take_bytes(decoded, image.pixels)) return {};
   }
   // OpenCV keeps blue first.
   resample_kernels(active_isa())

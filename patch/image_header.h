@@ -20,6 +20,7 @@ struct ImageHeader {
   size_t height = 0;          ///< 0: the header is broken
   int orientation = 1;        ///< EXIF's, 1 to 8
   bool complete = false;      ///< the file goes on to the end of the image
+  bool deep = false;          ///< a TIFF of 16 bits a sample
   size_t straight_alpha = 0;  ///< where a TIFF says that its colours are not multiplied by alpha
   std::string problem = {};   ///< what makes it undecodable, if anything does
 };

@@ -129,6 +129,7 @@ ImageHeader read_tiff_header(std::span<const std::byte> bytes) {
       extra.count == 1 && directory.value(extra, 0) == kStraightAlpha && !extra.wide)
     header.straight_alpha = extra.at;
   const std::uint32_t bits = directory.first(kBitsPerSample, 1);
+  header.deep = bits == 16;
   if (bits > 16)
     header.problem = "it has " + std::to_string(bits) + " bits per sample; at most 16 are read";
   return header;
