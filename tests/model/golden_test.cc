@@ -48,7 +48,10 @@ class Golden : public ::testing::TestWithParam<GoldenCase> {
     const auto checkpoint =
         weights::open(c.file.empty() ? folder : folder / c.file, {.heads = c.heads});
     Recipe recipe = checkpoint.recipe;
-    if (c.height != 0) recipe = scaled_to(recipe, c.height, c.width);
+    if (c.height != 0) {  // these references took the image as it is
+      recipe = scaled_to(recipe, c.height, c.width);
+      recipe.resize = ResizeMode::kNone;
+    }
     model_ = load_model(checkpoint, {.image_height = recipe.crop_height,
                                      .image_width = recipe.crop_width,
                                      .positions = c.positions});

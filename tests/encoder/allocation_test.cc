@@ -1,0 +1,51 @@
+// Counts what the C library hands out, so it stands in a program of its own.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+
+#include "tests/encoder/random_encoder.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kCounting = false;  // the sanitizer has its own allocator
+#else
+constexpr bool kCounting = true;
+namespace {
+std::atomic<size_t> allocations = 0;
+}
+extern "C" {
+void* __libc_malloc(size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+void* malloc(size_t size) {
+  ++allocations;
+  return __libc_malloc(size);
+}
+void* aligned_alloc(size_t alignment, size_t size) {
+  ++allocations;
+  return __libc_memalign(alignment, size);
+}
+}
+#endif
+
+namespace vit {
+namespace {
+
+TEST(Allocation, NoneHappensPerSequenceOnceTheWorkspaceIsWarm) {
+  if (!kCounting) GTEST_SKIP() << "cannot count under a sanitizer";
+#if !defined(__SANITIZE_ADDRESS__)
+  const Encoder encoder = test::random_encoder(2);
+  ThreadPool pool(2);
+  for (ThreadPool* workers : {static_cast<ThreadPool*>(nullptr), &pool}) {
+    Matrix tokens = test::random_matrix(20, test::kEncoderWidth, 5);
+    Workspace workspace(workspace_shape(encoder, 20));
+    workspace.pool = workers;
+    encode(encoder, tokens, workspace);
+    const size_t before = allocations;
+    for (int i = 0; i < 5; ++i) encode(encoder, tokens, workspace);
+    EXPECT_EQ(allocations, before);
+  }
+#endif
+}
+
+}  // namespace
+}  // namespace vit
