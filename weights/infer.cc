@@ -28,6 +28,12 @@ class Reader {
     return shape;
   }
 
+  /// Some layouts store heads as an axis of their own, [heads, d, width]. 0 where they do not.
+  size_t stored_head_width(const std::string& name) const {
+    const Tensor& part = weights_.find(name)->second.parts().front();
+    return part.shape.size() == 3 ? part.shape[1] : 0;
+  }
+
   /// One more than the largest number after `before` ("blocks.").
   size_t count(std::string_view before) const {
     size_t count = 0;
@@ -82,7 +88,7 @@ void infer_attention(const Reader& r, const std::string& attention, ModelConfig&
   c.attention_norm = r.has(attention + "norm.weight");
   c.attention = r.has(attention + "sub_norm.weight") ? AttentionKind::kDifferential
                                                      : AttentionKind::kStandard;
-  size_t head_width = 0;
+  size_t head_width = r.stored_head_width(attention + "qkv.weight");
   if (c.attention == AttentionKind::kDifferential)
     head_width = r.shape(attention + "sub_norm.weight", 1)[0];
   else if (c.qk_norm)

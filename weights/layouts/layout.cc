@@ -128,7 +128,7 @@ Interpretation interpret(const TensorMap& tensors, const std::string& where) {
     result.layout = &layout;
     result.weights = rename(prepared, renaming, result.unused);
     fit_tokens(result.weights);
-    fit_patch_kernel(result.weights);
+    if (layout.name == "timm") fit_patch_kernel(result.weights);
     fit_register_positions(result.weights);
     return result;
   }

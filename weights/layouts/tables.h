@@ -9,5 +9,12 @@ namespace vit::weights {
 Layout timm_layout();
 /// ViT, DeiT and DINOv2 of transformers, old and new names.
 Layout hugging_face_layout();
+/// CLIP and SigLIP of transformers, the image tower.
+Layout hugging_face_clip_layout();
+/// OpenAI's and OpenCLIP's own names.
+Layout openai_clip_layout();
+Layout torchvision_layout();
+/// Google's ViT and big_vision: arrays with '/' in their names and the outputs last.
+Layout jax_layout();
 
 }  // namespace vit::weights
