@@ -1,15 +1,6 @@
-// Included once per instruction set, inside a namespace and a target region of its own. Vectors are
-// written out (GNU vector extensions) because g++ does not keep an array of sums in registers.
-
-using Bytes16 = std::uint8_t __attribute__((vector_size(16)));
-using Bytes8 = std::uint8_t __attribute__((vector_size(8)));
-using Sums8 = std::uint32_t __attribute__((vector_size(32)));
-using Signed8 = std::int32_t __attribute__((vector_size(32)));
-
-template <typename Vector>
-inline void load(const std::uint8_t* from, Vector& to) {
-  std::memcpy(&to, from, sizeof to);
-}
+// Included once per instruction set, inside a namespace and a target region of its own that has
+// widen() and store_clipped(). Sums are written as vectors (GNU vector extensions) because g++ does
+// not keep an array of them in registers.
 
 // A perfect shuffle of 16 vectors; four of them transpose the 16x16 bytes.
 inline void shuffle_rows(const Bytes16* from, Bytes16* to) {
@@ -34,7 +25,7 @@ void turn_rows(const std::uint8_t* const* rows, size_t bytes, std::uint8_t* colu
   Bytes16 block[16];
   size_t i = 0;
   for (; i + 16 <= bytes; i += 16) {
-    for (size_t r = 0; r < 16; ++r) load(rows[r] + i, block[r]);
+    for (size_t r = 0; r < 16; ++r) std::memcpy(&block[r], rows[r] + i, 16);
     transpose16(block);
     std::memcpy(columns + i * 16, block, sizeof block);
   }
@@ -56,36 +47,25 @@ void turn_columns(const std::uint8_t* columns, size_t bytes, std::uint8_t* const
   }
 }
 
-// Vectors wider than the baseline's registers travel by reference: by value they have no fixed ABI.
-inline void add_weighted(const std::uint8_t* bytes, const Sums8& weight, Sums8& sums) {
-  Bytes8 narrow;
-  load(bytes, narrow);
-  sums += weight * __builtin_convertvector(narrow, Sums8);
-}
-
-inline void store_clipped(const Sums8& sums, std::uint8_t* out) {
-  Signed8 value = reinterpret_cast<Signed8>(sums) >> kWeightBits;
-  value = value < 0 ? Signed8{} : value;
-  value = value > 255 ? Signed8{} + 255 : value;
-  const Bytes8 narrow = __builtin_convertvector(value, Bytes8);
-  std::memcpy(out, &narrow, sizeof narrow);
-}
-
 // Sums wrap like unsigned numbers, so that a weight's sign needs no care and nothing overflows.
 template <size_t kVectors>
 inline void filter(const std::uint8_t* from, size_t step, const std::int32_t* weights, size_t count,
                    std::uint8_t* out) {
   constexpr std::uint32_t kHalf = 1u << (kWeightBits - 1);
-  Sums8 sums[kVectors];
+  Sums sums[kVectors];
 #pragma GCC unroll 8
-  for (size_t v = 0; v < kVectors; ++v) sums[v] = Sums8{} + kHalf;
+  for (size_t v = 0; v < kVectors; ++v) sums[v] = Sums{} + kHalf;
   for (size_t t = 0; t < count; ++t, from += step) {
-    const Sums8 weight = Sums8{} + static_cast<std::uint32_t>(weights[t]);
+    const Sums weight = Sums{} + static_cast<std::uint32_t>(weights[t]);
 #pragma GCC unroll 8
-    for (size_t v = 0; v < kVectors; ++v) add_weighted(from + 8 * v, weight, sums[v]);
+    for (size_t v = 0; v < kVectors; ++v) {
+      Sums wide;
+      widen(from + 8 * v, wide);
+      sums[v] += weight * wide;
+    }
   }
 #pragma GCC unroll 8
-  for (size_t v = 0; v < kVectors; ++v) store_clipped(sums[v], out + 8 * v);
+  for (size_t v = 0; v < kVectors; v += 2) store_clipped(sums[v], sums[v + 1], out + 8 * v);
 }
 
 void filter_pixel(const std::uint8_t* pixels, const std::int32_t* weights, size_t count,
@@ -105,7 +85,7 @@ void swap_red_and_blue(const std::uint8_t* from, size_t pixels, std::uint8_t* to
   // Five pixels a step; the sixteenth byte is overwritten by the next.
   for (; i + 6 <= pixels; i += 5, from += 15, to += 15) {
     Bytes16 block;
-    load(from, block);
+    std::memcpy(&block, from, sizeof block);
     block = __builtin_shuffle(block, kSwap);
     std::memcpy(to, &block, sizeof block);
   }
