@@ -1,0 +1,105 @@
+// Whole models with random weights: time per batch, and what OpenBLAS alone needs for the products.
+#include <benchmark/benchmark.h>
+
+#include <map>
+
+#include "bench/fma_peak.h"
+#include "bench/interleaved.h"
+#include "tests/support/random.h"
+#include "tests/support/random_checkpoint.h"
+#include "vit/kernels/gemm.h"
+#include "vit/model/load.h"
+#include "weights/architectures.h"
+
+namespace vit::bench {
+namespace {
+
+const Model& model_of(const std::string& architecture) {
+  static std::map<std::string, Model> models;
+  const auto found = models.find(architecture);
+  if (found != models.end()) return found->second;
+  return models
+      .emplace(architecture, load_model(test::random_checkpoint(weights::config_of(architecture))))
+      .first->second;
+}
+
+double multiply_adds(const ModelConfig& c) {
+  const auto t = static_cast<double>(c.tokens()), d = static_cast<double>(c.width),
+             f = static_cast<double>(c.mlp_width), l = static_cast<double>(c.depth);
+  const double block = t * d * 4 * d + 2 * t * t * d + 2 * t * d * f;
+  return l * block + static_cast<double>(c.grid().count() * c.patch_size()) * d +
+         static_cast<double>(c.classes) * d;
+}
+
+/// Every matrix product of one image, nothing else, through OpenBLAS on strided views.
+class Products {
+ public:
+  explicit Products(const ModelConfig& c)
+      : c_(c),
+        patches_(c.grid().count(), c.patch_size()),
+        tokens_(c.tokens(), c.width),
+        qkv_(c.tokens(), 3 * c.width),
+        hidden_(c.tokens(), c.mlp_width),
+        scores_(c.tokens(), c.tokens()),
+        weights_(test::random_matrix(1,
+                                     std::max({3 * c.width * c.width, c.mlp_width * c.width,
+                                               c.patch_size() * c.width, c.classes * c.width}),
+                                     1)) {}
+
+  void operator()() {
+    const size_t d = c_.width, head = c_.head_width();
+    gemm(patches_, weight(d, c_.patch_size()), Transpose::kYes,
+         tokens_.view().row_range(0, patches_.rows()));
+    for (size_t layer = 0; layer < c_.depth; ++layer) {
+      gemm(tokens_, weight(3 * d, d), Transpose::kYes, qkv_);
+      for (size_t h = 0; h < c_.heads; ++h) {
+        gemm(qkv_.view().col_range(h * head, head), qkv_.view().col_range(d + h * head, head),
+             Transpose::kYes, scores_);
+        gemm(scores_, qkv_.view().col_range(2 * d + h * head, head), Transpose::kNo,
+             tokens_.view().col_range(h * head, head));
+      }
+      gemm(qkv_.view().col_range(0, d), weight(d, d), Transpose::kYes, tokens_);
+      gemm(tokens_, weight(c_.mlp_width, d), Transpose::kYes, hidden_);
+      gemm(hidden_, weight(d, c_.mlp_width), Transpose::kYes, tokens_);
+    }
+    gemm(tokens_.view().row_range(0, 1), weight(c_.classes, d), Transpose::kYes,
+         {hidden_.data(), 1, c_.classes});
+  }
+
+ private:
+  ConstMatrixView weight(size_t out, size_t in) const { return {weights_.data(), out, in}; }
+
+  ModelConfig c_;
+  Matrix patches_, tokens_, qkv_, hidden_, scores_, weights_;
+};
+
+void forward(benchmark::State& state, const std::string& architecture, size_t threads) {
+  const Model& model = model_of(architecture);
+  ModelWorkspace workspace(model);
+  workspace.pixels = test::random_matrix(3, workspace.pixels.cols(), 5);
+  ThreadPool pool(threads);
+  workspace.encoder.pool = &pool;
+  std::vector<float> output(model.config.outputs());
+  Products products(model.config);
+  interleave(
+      state, [&] { run(model, workspace, output); }, [&] { products(); });
+  const double flops = 2.0 * multiply_adds(model.config) / (state.counters["ours_ms"].value * 1e-3);
+  state.counters["of_peak"] = flops / fma_peak() / static_cast<double>(threads);
+}
+
+const int registered = [] {
+  for (const char* size : {"tiny", "small", "base", "large"})
+    for (const size_t threads : {size_t{1}, available_threads()}) {
+      const std::string architecture = "vit_" + std::string(size) + "_patch16_224";
+      benchmark::RegisterBenchmark(
+          ("forward/" + architecture + "/threads:" + std::to_string(threads)).c_str(), forward,
+          architecture, threads)
+          ->Unit(benchmark::kMillisecond)
+          ->MinTime(2.0);
+      if (threads == available_threads()) break;
+    }
+  return 0;
+}();
+
+}  // namespace
+}  // namespace vit::bench

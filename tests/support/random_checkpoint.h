@@ -1,0 +1,41 @@
+/// A checkpoint with random but lively weights for any configuration.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "vit/base/config.h"
+#include "weights/checkpoint.h"
+#include "weights/demand.h"
+
+namespace vit::test {
+
+inline weights::Checkpoint random_checkpoint(const ModelConfig& config, unsigned seed = 1) {
+  weights::Checkpoint checkpoint;
+  checkpoint.path = config.architecture.empty() ? "random" : config.architecture;
+  checkpoint.config = config;
+  checkpoint.recipe.crop_height = checkpoint.recipe.resize_height = config.image_height;
+  checkpoint.recipe.crop_width = checkpoint.recipe.resize_width = config.image_width;
+  std::mt19937 engine(seed);
+  for (const weights::Demand& demand : weights::demands(config)) {
+    const size_t n = weights::element_count(demand.shape);
+    // Rows that keep the size of what they are multiplied with; vectors of norms around 1.
+    const size_t inner = demand.shape.size() < 2 ? 4 : n / demand.shape.front();
+    const bool gain =
+        demand.name.ends_with("norm.weight") || demand.name.find(".norm") != std::string::npos;
+    std::normal_distribution<float> normal(gain && demand.name.ends_with(".weight") ? 1.0f : 0.0f,
+                                           1.0f / std::sqrt(static_cast<float>(inner)));
+    auto storage = std::make_shared<std::vector<float>>(n);
+    for (float& value : *storage) value = normal(engine);
+    checkpoint.add(demand.name,
+                   weights::Tensor{weights::DType::kF32, demand.shape,
+                                   weights::contiguous_strides(demand.shape),
+                                   reinterpret_cast<const std::byte*>(storage->data())});
+    checkpoint.keep(storage);
+  }
+  return checkpoint;
+}
+
+}  // namespace vit::test
