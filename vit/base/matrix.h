@@ -32,9 +32,7 @@ struct BasicMatrixView {
       : BasicMatrixView(data_, rows_, cols_, cols_) {}
 
   /// A writable view reads as a constant one.
-  constexpr operator BasicMatrixView<const T>() const
-    requires(!std::is_const_v<T>)
-  {
+  constexpr operator BasicMatrixView<const T>() const requires(!std::is_const_v<T>) {
     return {data, rows, cols, stride};
   }
 
