@@ -71,8 +71,7 @@ Image decode_pixels(std::span<const std::byte> bytes, const ImageHeader& header)
     if (!take_bytes(decoded, image.pixels)) return {};
   }
   // OpenCV keeps blue first.
-  resample_kernels(active_isa())
-      .swap_red_and_blue(image.pixels.data(), image.width * image.height, image.pixels.data());
+  resample_kernels(active_isa()).swap_red_and_blue(image.pixels.data(), image.width * image.height);
   return image;
 }
 
@@ -93,12 +92,13 @@ Image decode_checked(std::span<const std::byte> bytes, const ImageHeader& header
   const std::string_view format = to_string(header.format);
   try {
     Image image = decode_pixels(bytes, header);
-    if (image.pixels.empty()) fail(name, ": damaged ", format, ": it cannot be decoded");
+    if (image.pixels.empty())
+      fail(name, ": cannot decode this ", format, ": it is damaged, or of a rare kind");
     return image;
   } catch (const cv::Exception& error) {
     if (error.code == cv::Error::StsNoMem)
       fail(name, ": not enough memory for ", header.width, "x", header.height, " pixels");
-    fail(name, ": damaged ", format, ": ", error.err);
+    fail(name, ": cannot decode this ", format, ": ", error.err);
   } catch (const std::bad_alloc&) {
     fail(name, ": not enough memory for ", header.width, "x", header.height, " pixels");
   }

@@ -85,21 +85,21 @@ void make_filter(const Axis& axis, const Kernel& kernel, ResampleFilter& filter)
   filter.firsts.resize(axis.count);
   filter.counts.resize(axis.count);
   filter.weights.resize(axis.count * filter.stride);
-  std::vector<double> weights(filter.stride);
+  filter.exact.resize(filter.stride);
   for (size_t i = 0; i < axis.count; ++i) {
     const double centre = (static_cast<double>(axis.first + i) + 0.5) * scale;
     const auto begin = static_cast<size_t>(std::max(centre - support + 0.5, 0.0));
     const auto end = std::min(static_cast<size_t>(centre + support + 0.5), axis.length);
     double sum = 0.0;
     for (size_t x = begin; x < end; ++x) {
-      weights[x - begin] = kernel.weight((static_cast<double>(x) - centre + 0.5) * squeeze);
-      sum += weights[x - begin];
+      filter.exact[x - begin] = kernel.weight((static_cast<double>(x) - centre + 0.5) * squeeze);
+      sum += filter.exact[x - begin];
     }
     if (sum == 0.0) sum = 1.0;
     filter.firsts[i] = begin;
     filter.counts[i] = end - begin;
     std::int32_t* fixed = &filter.weights[i * filter.stride];
-    for (size_t t = 0; t < end - begin; ++t) fixed[t] = to_fixed(weights[t] / sum);
+    for (size_t t = 0; t < end - begin; ++t) fixed[t] = to_fixed(filter.exact[t] / sum);
   }
 }
 

@@ -26,6 +26,7 @@ struct ResampleFilter {
   std::vector<size_t> firsts;
   std::vector<size_t> counts;
   std::vector<std::int32_t> weights;  ///< 22 fractional bits
+  std::vector<double> exact;          ///< those of one output, before they are rounded
 };
 
 /// What a resize needs on the way; keep it to resize many images without allocating.

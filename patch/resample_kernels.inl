@@ -1,6 +1,6 @@
 // Included once per instruction set, inside a namespace and a target region of its own that has
-// widen() and store_clipped(). Sums are written as vectors (GNU vector extensions) because g++ does
-// not keep an array of them in registers.
+// widen(), store_clipped() and swap_sixteen(). Sums are written as vectors (GNU vector extensions)
+// because g++ does not keep an array of them in registers.
 
 // A perfect shuffle of 16 vectors; four of them transpose the 16x16 bytes.
 inline void shuffle_rows(const Bytes16* from, Bytes16* to) {
@@ -79,22 +79,9 @@ void filter_rows(const std::uint8_t* rows, const std::int32_t* weights, size_t c
     filter<kColumnBlock / 8>(rows + x, width, weights, count, out + x);
 }
 
-void swap_red_and_blue(const std::uint8_t* from, size_t pixels, std::uint8_t* to) {
-  constexpr Bytes16 kSwap = {2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, 14, 13, 12, 15};
-  size_t i = 0;
-  // Five pixels a step; the sixteenth byte is overwritten by the next.
-  for (; i + 6 <= pixels; i += 5, from += 15, to += 15) {
-    Bytes16 block;
-    std::memcpy(&block, from, sizeof block);
-    block = __builtin_shuffle(block, kSwap);
-    std::memcpy(to, &block, sizeof block);
-  }
-  for (; i < pixels; ++i, from += 3, to += 3) {
-    const std::uint8_t blue = from[0], green = from[1], red = from[2];
-    to[0] = red;
-    to[1] = green;
-    to[2] = blue;
-  }
+void swap_red_and_blue(std::uint8_t* pixels, size_t count) {
+  for (; count >= 16; count -= 16, pixels += 48) swap_sixteen(pixels);
+  for (; count > 0; --count, pixels += 3) std::swap(pixels[0], pixels[2]);
 }
 
 constexpr ResampleKernels kKernels{turn_rows, turn_columns, filter_pixel, filter_rows,
