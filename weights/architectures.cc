@@ -32,7 +32,6 @@ constexpr Statistics kStatistics[] = {
 
 struct RecipeRow {
   Recipe recipe;
-  double crop_pct;
   size_t classes;
 };
 
@@ -44,7 +43,7 @@ RecipeRow read_recipe(std::istringstream& row) {
   row >> timm.height >> timm.crop_pct >> timm.crop_mode >> timm.interpolation >> statistics >>
       classes;
   timm.width = timm.height;
-  RecipeRow result{recipe_of(timm, "recipe table"), timm.crop_pct, classes};
+  RecipeRow result{recipe_of(timm, "recipe table"), classes};
   set_statistics(statistics, result.recipe);
   return result;
 }
@@ -66,7 +65,6 @@ Architecture read_architecture(std::istringstream& row) {
   row >> result.name;
   const RecipeRow recipe = read_recipe(row);
   result.recipe = recipe.recipe;
-  result.crop_pct = recipe.crop_pct;
   result.classes = recipe.classes;
   std::string word;
   row >> word;  // the bar
@@ -159,6 +157,7 @@ Recipe recipe_of(const TimmRecipe& timm, const std::string& where) {
   Recipe recipe;
   recipe.crop_height = timm.height;
   recipe.crop_width = timm.width;
+  recipe.crop_fraction = timm.crop_pct;
   const auto enlarged = [&](size_t size) {
     return static_cast<size_t>(std::floor(static_cast<double>(size) / timm.crop_pct));
   };

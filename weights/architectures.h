@@ -22,7 +22,6 @@ struct Architecture {
   bool distilled = false;  ///< a distillation token and a second head
   Arguments arguments;     ///< those that differ from timm's defaults
   Recipe recipe;           ///< of its default checkpoint
-  double crop_pct = 0.9;   ///< the recipe's crop / resize, before rounding
   size_t classes = 1000;   ///< of its default checkpoint; 0: features only
 };
 

@@ -92,6 +92,15 @@ void set_encoder(const Fields& file, const Family& family, ModelConfig& c) {
   set_mlp(file, c);
 }
 
+/// Classifiers on towers that were trained without one average the patches, and CLIP's does so
+/// before its last norm.
+void set_pooling(const std::string& model_type, ModelConfig& c) {
+  const bool tower = model_type.starts_with("clip") || model_type.starts_with("siglip");
+  if (model_type == "ijepa" || (tower && c.architecture.ends_with("ForImageClassification")))
+    c.pooling = Pooling::kMean;
+  if (model_type.starts_with("clip") && c.pooling == Pooling::kMean) c.final_norm = false;
+}
+
 /// {"0": "tench", …}. Nothing where they are the placeholders LABEL_0, LABEL_1, …
 std::vector<std::string> labels_of(const Fields& file, size_t classes) {
   const json* names = file.find("id2label");
@@ -129,7 +138,7 @@ Description read_hf_config(const Fields& file, const ModelConfig& inferred) {
   c.architecture = architecture_of(file, model_type);
   set_image_size(vision, family, c);
   set_encoder(vision, family, c);
-  if (model_type == "ijepa") c.pooling = Pooling::kMean;
+  set_pooling(model_type, c);
   c.multi_label = file.text("problem_type") == "multi_label_classification";
   result.labels = labels_of(file, c.classes);
   result.recipe = default_hf_recipe(model_type, c);

@@ -72,7 +72,7 @@ Recipe recipe_from(const Fields& fields, const Architecture& known, const ModelC
   timm.crop_mode = fields.text("crop_mode").value_or(timm.crop_mode);
   timm.interpolation =
       fields.text("interpolation").value_or(std::string(to_string(usual.interpolation)));
-  timm.crop_pct = fields.number("crop_pct").value_or(known.crop_pct);
+  timm.crop_pct = fields.number("crop_pct").value_or(usual.crop_fraction);
   Recipe recipe = recipe_of(timm, fields.where());
   recipe.mean = usual.mean;
   recipe.std = usual.std;

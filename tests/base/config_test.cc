@@ -1,0 +1,89 @@
+#include "vit/base/config.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "vit/base/error.h"
+
+namespace vit {
+namespace {
+
+/// What validation says of ViT-Base after one change.
+std::string complaint(const std::function<void(ModelConfig&)>& change) {
+  ModelConfig config;
+  change(config);
+  try {
+    validate(config, "m");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Config, TheDefaultIsAValidVitBase) {
+  EXPECT_EQ(complaint([](ModelConfig&) {}), "");
+  EXPECT_EQ(ModelConfig{}.tokens(), 197u);
+}
+
+TEST(Config, NamesTheFirstContradiction) {
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.depth = 0; }), "m: depth is 0");
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.heads = 7; }),
+            "m: width 768 is not a multiple of heads 7");
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.key_value_heads = 5; }),
+            "m: heads 12 is not a multiple of key/value heads 5");
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.channels = 1; }),
+            "m: 1 input channels, only RGB (3) is supported");
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.image_width = 8; }),
+            "m: image 224x8 is smaller than its patch 16x16");
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.prefix.clear(); }),
+            "m: class pooling needs a class token, the model has none");
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.distilled_head = true; }),
+            "m: a distilled head needs a distillation token, the model has none");
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.norm_eps = -1.0f; }),
+            "m: norm eps -1 is not a small positive number");
+  EXPECT_EQ(complaint([](ModelConfig& c) {
+              c.branches = 2;
+              c.block = BlockKind::kParallel;
+            }),
+            "m: 2 branches need pre-norm blocks, got parallel");
+}
+
+TEST(Config, RefusesSizesThatNoModelHas) {
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.depth = 5000; }), "m: depth is 5000, at most 4096");
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.width = size_t{1} << 40; }),
+            "m: width is 1099511627776, at most 1048576");
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.prefix.resize(5000); }),
+            "m: 5000 prefix tokens, at most 4096");
+}
+
+TEST(Config, EveryChoiceHasAName) {
+  EXPECT_EQ(to_string(Activation::kGeluTanh), "gelu_tanh");
+  EXPECT_EQ(to_string(NormKind::kRmsNorm), "rms_norm");
+  EXPECT_EQ(to_string(PrefixToken::kRegister), "register");
+  EXPECT_EQ(to_string(PositionKind::kSinusoidal2d), "sinusoidal-2d");
+  EXPECT_EQ(to_string(BlockKind::kResidualPostNorm), "residual-post-norm");
+  EXPECT_EQ(to_string(AttentionKind::kDifferential), "differential");
+  EXPECT_EQ(to_string(Pooling::kClassAndMean), "class-and-mean");
+}
+
+TEST(Config, PositionResamplingIsReadAsItIsWritten) {
+  for (const auto value : {PositionResampling::kBilinear, PositionResampling::kBilinearAlignCorners,
+                           PositionResampling::kBicubic, PositionResampling::kBicubicAntialias})
+    EXPECT_EQ(parse_position_resampling(to_string(value)), value);
+}
+
+TEST(Config, AnUnknownPositionResamplingListsTheChoices) {
+  try {
+    parse_position_resampling("nearest");
+    FAIL() << "accepted an unknown name";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "unknown position resampling 'nearest', choose one of: bilinear, "
+                 "bilinear-align-corners, bicubic, bicubic-antialias");
+  }
+}
+
+}  // namespace
+}  // namespace vit
