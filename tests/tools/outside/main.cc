@@ -1,5 +1,5 @@
-#include <iostream>
 #include <vit/vit.h>
+#include <iostream>
 
 int main(int, char** argv) {
   const auto classifier = vit::Classifier::load(argv[1]);
