@@ -31,6 +31,8 @@ class Checkpoint {
   std::vector<std::string> labels;       ///< one per class, or empty
   std::vector<std::string> unused;       ///< tensors of the file that the model does not have
   std::vector<std::string> assumptions;  ///< what no file said and was taken as usual, for people
+  /// Of a file that save() wrote: the entries besides its own, such as a training run's.
+  std::map<std::string, std::string, std::less<>> metadata;
 
   /// Null if there is none of this name.
   const Weight* find(std::string_view name) const;

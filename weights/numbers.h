@@ -37,6 +37,34 @@ inline float float_of_bf16(std::uint16_t half) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16);
 }
 
+/// To nearest even; what is too large becomes infinite.
+inline std::uint16_t f16_of_float(float value) {
+  constexpr std::uint32_t kRebias = 112u << 23;
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = bits >> 16 & 0x8000u;
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  std::uint32_t half = 0;
+  if (magnitude > 0x7f800000u) {
+    half = 0x7e00u;  // NaN
+  } else if (magnitude >= 0x47800000u) {
+    half = 0x7c00u;  // 65536 and above
+  } else if (magnitude < 0x38800000u) {
+    // Below 2^-14, denormal: one unit is 2^-24, as in a float between 0.5 and 1.
+    half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) -
+           std::bit_cast<std::uint32_t>(0.5f);
+  } else {
+    half = (magnitude - kRebias + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
+  }
+  return static_cast<std::uint16_t>(sign | half);
+}
+
+inline std::uint16_t bf16_of_float(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  const std::uint32_t rounded = nan ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1u);
+  return static_cast<std::uint16_t>(rounded >> 16);
+}
+
 /// ggml's block formats: 32 numbers share one f16 scale.
 inline constexpr std::size_t kBlockLength = 32;
 inline constexpr std::size_t kQ8_0Bytes = 2 + 32;

@@ -7,6 +7,7 @@
 #include "weights/architectures.h"
 #include "weights/checkpoint.h"
 #include "weights/configs/description.h"
+#include "weights/configs/self_description.h"
 #include "weights/demand.h"
 #include "weights/formats/tensor_file.h"
 #include "weights/heads.h"
@@ -46,7 +47,7 @@ const Architecture* architecture_in_name(const std::filesystem::path& file) {
 }
 
 Description describe_bare(const Interpretation& found, const ModelConfig& inferred,
-                          const std::filesystem::path& file) {
+                          const Metadata& metadata, const std::filesystem::path& file) {
   Description result;
   const Architecture* known = found.layout->name == "timm" ? architecture_in_name(file) : nullptr;
   if (known != nullptr) {
@@ -62,13 +63,17 @@ Description describe_bare(const Interpretation& found, const ModelConfig& inferr
     result.assumptions.push_back("the usual recipe of " + std::string(found.layout->name) +
                                  " checkpoints, activation " +
                                  std::string(to_string(inferred.activation)));
+    // Of the models that share these names, those with layer scale (DINOv2) have their own eps.
+    if (found.layout->name == "Hugging Face" && inferred.layer_scale)
+      result.config.norm_eps = 1e-6f;
   }
+  apply_metadata(metadata, result);
   return result;
 }
 
 Description describe(const Location& location, const Interpretation& found,
-                     const ModelConfig& inferred) {
-  if (location.config.empty()) return describe_bare(found, inferred, location.weights);
+                     const ModelConfig& inferred, const Metadata& metadata) {
+  if (location.config.empty()) return describe_bare(found, inferred, metadata, location.weights);
   const nlohmann::json content = read_json(location.config);
   const Fields file(content, location.config.string());
   if (file.has("architecture")) return read_timm_config(file);
@@ -122,6 +127,29 @@ void take_weights(Interpretation& found, TensorFile& file, Checkpoint& checkpoin
   for (auto& storage : file.storage) checkpoint.keep(std::move(storage));
 }
 
+/// A file that save() wrote: its names are the model's, and it says everything itself.
+Checkpoint open_saved(TensorFile file, const std::string& where, const OpenOptions& options) {
+  Description said = read_self_description(file.metadata, where);
+  Checkpoint checkpoint;
+  checkpoint.path = where;
+  checkpoint.format = file.format;
+  checkpoint.layout = "vit";
+  checkpoint.config = std::move(said.config);
+  checkpoint.recipe = said.recipe;
+  checkpoint.labels = std::move(said.labels);
+  checkpoint.assumptions = std::move(said.assumptions);
+  checkpoint.metadata = other_entries(file.metadata);
+  settle_heads(checkpoint.config, options, where, checkpoint.assumptions);
+  validate(checkpoint.config, where);
+  if (!checkpoint.labels.empty() && checkpoint.labels.size() != checkpoint.config.classes)
+    fail(where, ": ", checkpoint.labels.size(), " labels for ", checkpoint.config.classes,
+         " classes");
+  Interpretation found;
+  for (auto& [name, tensor] : file.tensors) found.weights.emplace(name, std::move(tensor));
+  take_weights(found, file, checkpoint);
+  return checkpoint;
+}
+
 }  // namespace
 
 Checkpoint open(const std::filesystem::path& path, const OpenOptions& options) {
@@ -131,9 +159,10 @@ Checkpoint open(const std::filesystem::path& path, const OpenOptions& options) {
   const std::string& where = checkpoint.path;
 
   TensorFile file = read_tensor_file(location.weights);
+  if (describes_itself(file.metadata)) return open_saved(std::move(file), where, options);
   Interpretation found = interpret(file.tensors, where);
   const ModelConfig inferred = infer_config(found, where);
-  Description said = describe(location, found, inferred);
+  Description said = describe(location, found, inferred, file.metadata);
   checkpoint.format = file.format;
   checkpoint.layout = found.layout->name;
   checkpoint.recipe = said.recipe;

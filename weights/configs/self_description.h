@@ -1,0 +1,33 @@
+/// What a file written by weights/save.h says about itself, in its safetensors metadata.
+///
+///   vit.format       "1"; a file of another number is refused
+///   vit.config       every field of ModelConfig, one JSON object
+///   vit.recipe       every field of Recipe, one JSON object
+///   vit.labels       a JSON list, one name per class or none
+///   vit.assumptions  a JSON list of what nobody said about the original, absent: nothing
+///
+/// Within one format number the fields are fixed: a missing or an unknown one is an error, because
+/// a model that runs with a guessed field gives wrong answers in silence.
+#pragma once
+
+#include <string>
+
+#include "weights/configs/description.h"
+#include "weights/formats/tensor_file.h"
+
+namespace vit::weights {
+
+/// The entries above. Equal descriptions give equal texts, and reading gives every field back
+/// exactly.
+Metadata self_description(const Description& description);
+
+/// Is there any of our entries?
+bool describes_itself(const Metadata& metadata);
+
+/// Throws an Error that names the entry and the field; `where` opens it.
+Description read_self_description(const Metadata& metadata, const std::string& where);
+
+/// The entries that are not ours.
+Metadata other_entries(const Metadata& metadata);
+
+}  // namespace vit::weights
