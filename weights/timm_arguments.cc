@@ -225,7 +225,7 @@ void take_head(Taker& take, bool distilled, ModelConfig& c) {
   c.final_norm = norm && !after_pooling;
   c.pooled_norm = norm && after_pooling;
   c.classes = take.size("num_classes", 1000);
-  c.distilled_head = distilled && c.classes != 0;
+  c.distilled_head = distilled;
 }
 
 }  // namespace

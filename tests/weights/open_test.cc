@@ -56,11 +56,9 @@ Recipe recipe(size_t resize, size_t crop, bool imagenet, Interpolation interpola
   return result;
 }
 
-/// Hugging Face gives sizes, not a fraction, and crops to the upper left.
+/// Hugging Face gives sizes, not a fraction.
 Recipe hugging_face_recipe(size_t resize, size_t crop, bool imagenet, Interpolation interpolation) {
-  Recipe result = recipe(resize, crop, imagenet, interpolation, 0.0);
-  result.crop_rounding = CropRounding::kDown;
-  return result;
+  return recipe(resize, crop, imagenet, interpolation, 0.0);
 }
 
 /// Everything the configuration demands is there, in the right shape, and nothing else.

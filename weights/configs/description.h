@@ -7,6 +7,7 @@
 #include "vit/base/config.h"
 #include "vit/base/recipe.h"
 #include "weights/configs/json.h"
+#include "weights/formats/tensor_file.h"
 
 namespace vit::weights {
 
@@ -28,6 +29,9 @@ Description read_hf_config(const Fields& file, const ModelConfig& inferred);
 /// image processor of this model type does by default.
 Recipe read_preprocessor(const Fields& file, const std::string& model_type,
                          const ModelConfig& config);
+
+/// What a weight file without a config.json says about itself: heads, labels, statistics.
+void apply_metadata(const Metadata& metadata, Description& description);
 
 /// The recipe of a model type without a preprocessor_config.json, for the model's own input size.
 Recipe default_hf_recipe(const std::string& model_type, const ModelConfig& config);

@@ -147,7 +147,6 @@ Recipe read_preprocessor(const Fields& file, const std::string& model_type,
                          const ModelConfig& config) {
   const Processor& processor = processor_of(&file, model_type);
   Recipe recipe;
-  recipe.crop_rounding = CropRounding::kDown;
   read_resize(file, processor, recipe);
   read_crop(file, processor, config, recipe);
   read_statistics(file, processor, recipe);
@@ -162,7 +161,6 @@ Recipe default_hf_recipe(const std::string& model_type, const ModelConfig& confi
     return processor.crop == 0 ? size : size * processor.size / processor.crop;
   };
   Recipe recipe;
-  recipe.crop_rounding = CropRounding::kDown;
   recipe.resize = processor.short_edge ? ResizeMode::kShortEdge : ResizeMode::kSquash;
   recipe.resize_height = enlarged(config.image_height);
   recipe.resize_width = enlarged(config.image_width);

@@ -1,9 +1,11 @@
 #include "weights/formats/tensor_file.h"
 
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "vit/base/error.h"
+#include "weights/formats/gguf.h"
 #include "weights/formats/mapped_file.h"
 #include "weights/formats/npz.h"
 #include "weights/formats/pth.h"
@@ -20,6 +22,24 @@ TensorFile read_zip(const std::filesystem::path& path) {
        ".npy)");
 }
 
+/// Names what the file is, where its first bytes tell, and what to do.
+[[noreturn]] void refuse(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  const std::string where = path.string();
+  if (path.extension() == ".onnx")
+    fail(where, ": ONNX files are not read, because exports rename and fold their weights; open ",
+         "the checkpoint it was exported from (safetensors, .pth, .npz or GGUF)");
+  if (text.starts_with("version https://git-lfs"))
+    fail(where, ": is a Git LFS pointer and not the weights; fetch them with 'git lfs pull'");
+  if (text.starts_with("\x89HDF"))
+    fail(where, ": is a Keras or TensorFlow file (HDF5), which is not read; look for the same ",
+         "model as safetensors");
+  if (text.starts_with("<"))
+    fail(where, ": is a web page and not the weights; the download went wrong");
+  fail(where, ": is none of the weight formats this toolkit reads: safetensors, PyTorch (.pth, ",
+       ".pt, .bin), NumPy (.npz), GGUF and vit.cpp's ggml");
+}
+
 }  // namespace
 
 TensorFile read_tensor_file(const std::filesystem::path& path) {
@@ -27,11 +47,13 @@ TensorFile read_tensor_file(const std::filesystem::path& path) {
   const auto file = map_file(path);
   const auto bytes = file->bytes();
   if (bytes.empty()) fail(path.string(), ": is empty");
+  if (path.extension() == ".safetensors" || looks_like_safetensors(bytes))
+    return read_safetensors(path);
   if (looks_like_zip(bytes)) return read_zip(path);
   if (looks_like_legacy_pth(bytes)) return read_legacy_pth(path);
-  if (looks_like_safetensors(bytes)) return read_safetensors(path);
-  fail(path.string(), ": is none of the weight formats this toolkit reads: safetensors, ",
-       "PyTorch (.pth, .pt, .bin) and NumPy (.npz)");
+  if (looks_like_gguf(bytes)) return read_gguf(path);
+  if (looks_like_ggml(bytes)) return read_ggml(path);
+  refuse(path, bytes);
 }
 
 size_t checked_bytes(const std::string& where, DType dtype, const Shape& shape) {

@@ -13,11 +13,12 @@
 namespace vit::weights {
 
 using TensorMap = std::map<std::string, Tensor, std::less<>>;
+using Metadata = std::map<std::string, std::string, std::less<>>;
 
 struct TensorFile {
   std::string format;  ///< "safetensors", "PyTorch zip", …
   TensorMap tensors;
-  std::map<std::string, std::string, std::less<>> metadata;
+  Metadata metadata;
   /// Keeps alive what the tensors view.
   std::vector<std::shared_ptr<const void>> storage;
 };

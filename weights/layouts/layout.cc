@@ -62,6 +62,12 @@ void fit_tokens(WeightMap& weights) {
   }
 }
 
+/// ggml's converters give the bias of the patches four axes.
+void fit_patch_bias(WeightMap& weights) {
+  const auto found = weights.find("patch_embed.proj.bias");
+  if (found != weights.end()) found->second = found->second.reshaped({found->second.size()});
+}
+
 /// Early files hold the patch kernel as a matrix [width, 3·P·P].
 void fit_patch_kernel(WeightMap& weights) {
   const auto found = weights.find("patch_embed.proj.weight");
@@ -128,6 +134,7 @@ Interpretation interpret(const TensorMap& tensors, const std::string& where) {
     result.layout = &layout;
     result.weights = rename(prepared, renaming, result.unused);
     fit_tokens(result.weights);
+    fit_patch_bias(result.weights);
     if (layout.name == "timm") fit_patch_kernel(result.weights);
     fit_register_positions(result.weights);
     return result;

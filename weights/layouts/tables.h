@@ -13,6 +13,8 @@ Layout hugging_face_layout();
 Layout hugging_face_clip_layout();
 /// OpenAI's and OpenCLIP's own names.
 Layout openai_clip_layout();
+/// clip.cpp and llama.cpp.
+Layout gguf_clip_layout();
 Layout torchvision_layout();
 /// Google's ViT and big_vision: arrays with '/' in their names and the outputs last.
 Layout jax_layout();
