@@ -35,7 +35,7 @@ GridSize patch_grid(size_t height, size_t width, size_t patch_height, size_t pat
 void patchify(ConstMatrixView planes, size_t width, size_t patch_height, size_t patch_width,
               MatrixView patches) {
   assert(width != 0 && planes.cols % width == 0);
-  const GridSize grid = patch_grid(planes.cols / width, width, patch_height, patch_width);
+  const GridSize grid{planes.cols / width / patch_height, width / patch_width};
   const size_t area = patch_height * patch_width;
   assert(patches.rows == grid.count() && patches.cols == planes.rows * area);
   for (size_t patch = 0; patch < grid.count(); ++patch) {

@@ -65,11 +65,11 @@ struct Span {
   size_t padding;
 };
 
-Span centre(size_t image, size_t crop, CropRounding rounding) {
+/// Half a pixel goes to the even side, as in torchvision and timm.
+Span centre(size_t image, size_t crop) {
   if (image < crop) return {0, image, (crop - image) / 2};
   const double half = static_cast<double>(image - crop) / 2.0;
-  const double first = rounding == CropRounding::kDown ? std::floor(half) : round_half_even(half);
-  return {static_cast<size_t>(first), crop, 0};
+  return {static_cast<size_t>(round_half_even(half)), crop, 0};
 }
 
 /// What each byte of a channel becomes; in float, in the order of torch's ToTensor and Normalize.
@@ -114,8 +114,8 @@ Placement place(size_t width, size_t height, const Recipe& recipe) {
   if (width == 0 || height == 0)
     fail("the image is ", width, "x", height, ": both must be at least 1");
   const Size resized = resized_size({width, height}, recipe);
-  const Span across = centre(resized.width, recipe.crop_width, recipe.crop_rounding);
-  const Span down = centre(resized.height, recipe.crop_height, recipe.crop_rounding);
+  const Span across = centre(resized.width, recipe.crop_width);
+  const Span down = centre(resized.height, recipe.crop_height);
   return {
       .window = {resized.width, resized.height, across.first, down.first, across.count, down.count},
       .left = across.padding,

@@ -51,7 +51,7 @@ const std::vector<Room>& rooms() {
       {"vit", true, library},  // the umbrella header
       {"tools", false, with(library, {"vit"})},
       {"tests", false, with(library, {"vit", "tools"})},
-      {"bench", false, with(library, {"vit", "tools"})},
+      {"bench", false, with(library, {"vit", "tools", "tests"})},
   };
   return table;
 }

@@ -55,6 +55,14 @@ TEST(Head, PoolsWhatItSaysAndNothingElse) {
   }
 }
 
+TEST(Head, AveragesTheFeaturesOfBothTokensWhereADistilledModelHasNoClassifier) {
+  Head head = head_of(Pooling::kClass, 2, false);
+  head.distills = true;
+  const Matrix tokens = test::random_matrix(kTokens, kWidth, 1);
+  const auto output = pool(head);
+  for (size_t c = 0; c < kWidth; ++c) EXPECT_EQ(output[c], 0.5f * (tokens(0, c) + tokens(1, c)));
+}
+
 TEST(Head, PassesThePreLogitsThroughTanh) {
   Head head = head_of(Pooling::kClass, 1, false);
   const Matrix weights = test::random_matrix(3, kWidth, 2);

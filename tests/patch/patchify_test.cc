@@ -45,10 +45,17 @@ TEST(Patchify, WritesIntoAPartOfAWiderMatrix) {
   EXPECT_EQ(wide(1, 16), 0.0f);
 }
 
-TEST(Patchify, NamesTheNearestSizesWhenTheImageIsNoMultiple) {
-  Matrix patches(1, 1);
+TEST(Patchify, LeavesOutTheRestAtTheRightAndBottom) {
+  Matrix patches(2, 12);
+  patchify(numbered(3, 5), 2, 2, patches);
+  EXPECT_EQ(patches(0, 0), value_at(0, 0, 0));
+  EXPECT_EQ(patches(1, 0), value_at(0, 0, 2));
+  EXPECT_EQ(patches(1, 11), value_at(2, 1, 3));
+}
+
+TEST(PatchGrid, NamesTheNearestSizesWhenTheImageIsNoMultiple) {
   try {
-    patchify(numbered(32, 40), 16, 16, patches);
+    patch_grid(32, 40, 16, 16);
     FAIL() << "accepted a width that is no multiple";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),

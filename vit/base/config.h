@@ -94,7 +94,7 @@ struct ModelConfig {
   bool pooled_norm = false;  ///< on the pooled features (timm's fc_norm)
   Pooling pooling = Pooling::kClass;
   bool pool_prefix = false;     ///< mean, max and attention pooling see the prefix tokens too
-  bool distilled_head = false;  ///< logits are the mean of head(class) and head_dist(distillation)
+  bool distilled_head = false;  ///< mean of head(class) and head_dist(distillation), or of features
   size_t pre_logits = 0;        ///< width of a tanh layer before the classifier, 0: none
   size_t classes = 1000;        ///< 0: no classifier, the pooled features are the output
   bool head_bias = true;

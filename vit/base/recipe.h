@@ -19,12 +19,6 @@ enum class ResizeMode {
   kNone,       ///< as it is
 };
 
-/// Where the crop goes when the space around it is odd.
-enum class CropRounding {
-  kHalfEven,  ///< torchvision and timm: half a pixel goes to the even side
-  kDown,      ///< Hugging Face processors: to the upper left
-};
-
 struct Recipe {
   ResizeMode resize = ResizeMode::kShortEdge;
   /// Where the resize aims: short edge and border modes use the pair as timm does for non-square
@@ -36,7 +30,6 @@ struct Recipe {
   /// smaller.
   size_t crop_height = 224;
   size_t crop_width = 224;
-  CropRounding crop_rounding = CropRounding::kHalfEven;
   /// timm's crop_pct: the part of the resized edge that the crop keeps. Only scaled_to() reads it,
   /// because the rounded sizes alone do not give it back; 0: take the ratio of the sizes.
   double crop_fraction = 0.0;

@@ -169,7 +169,9 @@ Head bind_head(const WeightScope& w, const ModelConfig& c) {
   if (c.pre_logits != 0)
     head.pre_logits = bind_linear(w / "pre_logits", c.pre_logits, c.pooled_width());
   if (c.classes != 0) head.classifier = bind_linear(w / "head", c.classes, features);
-  if (c.distilled_head) head.distilled = bind_linear(w / "head_dist", c.classes, features);
+  head.distills = c.distilled_head;
+  if (c.distilled_head && c.classes != 0)
+    head.distilled = bind_linear(w / "head_dist", c.classes, features);
   return head;
 }
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "patch/patchify.h"
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
 #include "vit/model/load.h"
@@ -88,6 +89,10 @@ Classifier Classifier::load(const std::filesystem::path& path, const ClassifierO
     recipe =
         scaled_to(recipe, options.image_height != 0 ? options.image_height : recipe.crop_height,
                   options.image_width != 0 ? options.image_width : recipe.crop_width);
+  if (recipe !=
+      checkpoint.recipe)  // a size that somebody chose; a checkpoint's own may leave a rest
+    patch::patch_grid(recipe.crop_height, recipe.crop_width, checkpoint.config.patch_height,
+                      checkpoint.config.patch_width);
   // The recipe decides the input size: DINOv2's classifiers, say, run at 224 on a table made for
   // 518.
   Model model = load_model(checkpoint, {.image_height = recipe.crop_height,

@@ -30,7 +30,7 @@ struct ClassifierOptions {
   size_t image_height = 0;  ///< 0: the checkpoint's own input size
   size_t image_width = 0;
   std::optional<PositionResampling> positions{};  ///< unset: the checkpoint's, else bilinear
-  float temperature = 1.0f;                     ///< of the softmax over the classes
+  float temperature = 1.0f;                       ///< of the softmax over the classes
 };
 
 /// Immutable after load; every const call may be made from any thread.

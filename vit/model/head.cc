@@ -63,7 +63,7 @@ void pool_tokens(const Head& head, ConstMatrixView tokens, Workspace& workspace,
 /// Only what pooling reads needs the final norm: with a class token that is one row, or two.
 void normalize_needed(const Head& head, MatrixView tokens, ThreadPool* pool) {
   const bool few = head.pooling == Pooling::kClass;
-  const MatrixView needed = few ? tokens.row_range(0, head.distilled.empty() ? 1 : 2) : tokens;
+  const MatrixView needed = few ? tokens.row_range(0, head.distills ? 2 : 1) : tokens;
   normalize(head.final_norm, needed, needed, pool);
 }
 
@@ -85,11 +85,12 @@ void answer(const Head& head, MatrixView tokens, Workspace& workspace, HeadScrat
   }
   if (head.classifier.empty()) {
     assert(output.size() == features.size());
-    std::copy(features.begin(), features.end(), output.begin());
+    for (size_t i = 0; i < output.size(); ++i)
+      output[i] = head.distills ? 0.5f * (features[i] + tokens(1, i)) : features[i];
     return;
   }
   apply(head.classifier, as_row(features), as_row(output), {}, workspace.pool);
-  if (head.distilled.empty()) return;
+  if (!head.distills) return;
   apply(head.distilled, tokens.row_range(1, 1), as_row(output), {.residual = as_row(output)},
         workspace.pool);
   for (float& value : output) value *= 0.5f;

@@ -24,10 +24,11 @@ struct Head {
   size_t prefix = 1;         ///< tokens in front of the patches
   bool pool_prefix = false;  ///< these are pooled too
   std::optional<AttentionPool> attention_pool;
-  Norm pooled_norm;   ///< on the pooled features, or none
-  Linear pre_logits;  ///< followed by tanh; empty: none
-  Linear classifier;  ///< empty: the pooled features are the answer
-  Linear distilled;   ///< the distillation token's own classifier; empty: none
+  Norm pooled_norm;       ///< on the pooled features, or none
+  Linear pre_logits;      ///< followed by tanh; empty: none
+  Linear classifier;      ///< empty: the pooled features are the answer
+  Linear distilled;       ///< the distillation token's own classifier; empty: none
+  bool distills = false;  ///< the answer is the mean of both tokens' logits, or of their features
 };
 
 /// Where pooling may put its numbers.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "patch/patchify.h"
 #include "patch/position.h"
 #include "vit/model/bind.h"
 
@@ -86,7 +85,6 @@ Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& optio
   if (options.image_height != 0) c.image_height = options.image_height;
   if (options.image_width != 0) c.image_width = options.image_width;
   if (options.positions) c.position_resampling = *options.positions;
-  patch::patch_grid(c.image_height, c.image_width, c.patch_height, c.patch_width);
   validate(c, checkpoint.path);
 
   const WeightScope weights(checkpoint);
