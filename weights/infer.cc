@@ -134,6 +134,27 @@ void infer_head(const Reader& r, ModelConfig& c) {
     c.pooling = Pooling::kClassAndMean;
 }
 
+size_t square_root(size_t n) {
+  return static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(n))));
+}
+
+bool is_square(size_t n) {
+  return n != 0 && square_root(n) * square_root(n) == n;
+}
+
+/// A square table tells its grid and the image size. Any other is left in one row here: what its
+/// grid is only a config can say, and position_grid_of() refuses it where there is none.
+void infer_grid(const Reader& r, ModelConfig& c) {
+  const size_t stored = r.shape("pos_embed", 3)[1], prefix = c.prefix.size();
+  c.positions_cover_prefix = stored > prefix && (is_square(stored - prefix) || !is_square(stored));
+  const size_t patches = stored - (c.positions_cover_prefix ? prefix : 0);
+  c.position_grid = {1, patches};
+  if (!is_square(patches)) return;
+  c.position_grid = {square_root(patches), square_root(patches)};
+  c.image_height = c.position_grid.rows * c.patch_height;
+  c.image_width = c.position_grid.cols * c.patch_width;
+}
+
 }  // namespace
 
 ModelConfig infer_config(const Interpretation& found, const std::string& where) {
@@ -144,17 +165,7 @@ ModelConfig infer_config(const Interpretation& found, const std::string& where) 
   infer_tokens(reader, config);
   infer_blocks(reader, config);
   infer_head(reader, config);
-  if (config.positions == PositionKind::kLearned) {
-    const size_t stored = reader.shape("pos_embed", 3)[1], prefix = config.prefix.size();
-    const auto is_square = [](size_t n) {
-      const auto root = static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(n))));
-      return n != 0 && root * root == n;
-    };
-    config.positions_cover_prefix = stored > prefix && is_square(stored - prefix);
-    config.position_grid = position_grid_of(found.weights, config, {}, where);
-    config.image_height = config.position_grid.rows * config.patch_height;
-    config.image_width = config.position_grid.cols * config.patch_width;
-  }
+  if (config.positions == PositionKind::kLearned) infer_grid(reader, config);
   return config;
 }
 
@@ -164,11 +175,10 @@ GridSize position_grid_of(const WeightMap& weights, const ModelConfig& config, G
   const size_t covered = config.positions_cover_prefix ? config.prefix.size() : 0;
   const size_t patches = stored > covered ? stored - covered : 0;
   if (patches == expected.count() && patches != 0) return expected;
-  const auto side = static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(patches))));
-  if (patches == 0 || side * side != patches)
+  if (!is_square(patches))
     fail(where, ": tensor 'pos_embed' holds ", stored, " positions, expected ", covered,
          " for the prefix tokens and a square number for the patches");
-  return {side, side};
+  return {square_root(patches), square_root(patches)};
 }
 
 }  // namespace vit::weights

@@ -33,12 +33,19 @@ class Taker {
   Taker(const Arguments& arguments, const std::string& where) : left_(arguments), where_(where) {}
 
   /// Nothing if absent or none.
+  /// Said, but to be nothing: None in Python, null in JSON.
+  bool says_none(std::string_view name) const {
+    const auto found = left_.find(name);
+    return found != left_.end() && (lower(found->second) == "none" || found->second == "null");
+  }
+
   std::optional<std::string> text(std::string_view name) {
     const auto found = left_.find(name);
     if (found == left_.end()) return {};
+    const bool none = says_none(name);
     std::string value = std::move(found->second);
     left_.erase(found);
-    if (lower(value) == "none" || value == "null") return {};
+    if (none) return {};
     return value;
   }
 
@@ -133,7 +140,8 @@ void take_tokens(Taker& take, bool distilled, ModelConfig& c) {
   if (registers > 4096) take.refuse("reg_tokens", std::to_string(registers), "at most 4096");
   c.prefix.insert(c.prefix.end(), registers, PrefixToken::kRegister);
 
-  const std::string positions = take.text("pos_embed").value_or("learn");
+  const bool no_positions = take.says_none("pos_embed");
+  const std::string positions = take.text("pos_embed").value_or(no_positions ? "" : "learn");
   if (positions != "learn" && !positions.empty()) take.refuse("pos_embed", positions, "learn");
   c.positions = positions.empty() ? PositionKind::kNone : PositionKind::kLearned;
   c.positions_cover_prefix = !take.flag("no_embed_class").value_or(false);

@@ -1,0 +1,65 @@
+// Folders as timm writes them, made by hand.
+#include <gtest/gtest.h>
+
+#include "tests/weights/support.h"
+#include "weights/architectures.h"
+#include "weights/checkpoint.h"
+#include "weights/demand.h"
+
+namespace vit::weights {
+namespace {
+
+using nlohmann::json;
+using test::TempFolder;
+
+json model_args(json more) {
+  more.update(json{{"embed_dim", 48}, {"depth", 1}, {"num_heads", 3}});
+  return more;
+}
+
+/// Writes config.json, and every tensor that such a model has.
+void write_model(const TempFolder& folder, const Arguments& arguments, const json& args) {
+  const ModelConfig config = config_of("vit_tiny_patch16_224", arguments);
+  test::RawMap tensors;
+  for (const Demand& demand : demands(config)) tensors[demand.name] = test::numbered(demand.shape);
+  folder.write("model.safetensors", test::safetensors(tensors));
+  folder.write("config.json", json{{"architecture", "vit_tiny_patch16_224"},
+                                   {"num_classes", config.classes},
+                                   {"model_args", args}}
+                                  .dump());
+}
+
+TEST(TimmFolder, TheConfigSaysTheGridOfAPositionTableThatIsNoSquare) {
+  const TempFolder folder;
+  write_model(folder,
+              {{"embed_dim", "48"}, {"depth", "1"}, {"num_heads", "3"}, {"img_size", "32,48"}},
+              model_args({{"img_size", {32, 48}}}));
+  const Checkpoint checkpoint = open(folder.path());
+  EXPECT_EQ(checkpoint.config.position_grid, (GridSize{2, 3}));
+  EXPECT_EQ(checkpoint.config.image_width, 48u);
+}
+
+TEST(TimmFolder, ATableThatIsNoSquareNeedsAConfig) {
+  const TempFolder folder;
+  write_model(folder,
+              {{"embed_dim", "48"}, {"depth", "1"}, {"num_heads", "3"}, {"img_size", "32,48"}},
+              model_args({{"img_size", {32, 48}}}));
+  std::filesystem::remove(folder.path() / "config.json");
+  EXPECT_EQ(
+      test::error_of(folder, [&] { open(folder.path() / "model.safetensors", {.heads = 3}); }),
+      "model.safetensors: tensor 'pos_embed' holds 7 positions, expected 1 for the prefix "
+      "tokens and a square number for the patches");
+}
+
+TEST(TimmFolder, PositionsMayBeNone) {
+  for (const json& none : {json("none"), json("")}) {
+    const TempFolder folder;
+    write_model(folder,
+                {{"embed_dim", "48"}, {"depth", "1"}, {"num_heads", "3"}, {"pos_embed", "none"}},
+                model_args({{"pos_embed", none}}));
+    EXPECT_EQ(open(folder.path()).config.positions, PositionKind::kNone);
+  }
+}
+
+}  // namespace
+}  // namespace vit::weights
