@@ -71,7 +71,7 @@ Edges read_edges(const Fields& file, std::string_view name, Edges otherwise, boo
       file.refuse(name, "one or two sizes");
     edges.height = static_cast<size_t>(std::min(numbers.front(), 1e9));
     edges.width = static_cast<size_t>(std::min(numbers.back(), 1e9));
-  } else {
+  } else if (value->is_object()) {
     const Fields sizes = *file.object(name);
     const auto shortest = sizes.size("shortest_edge");
     edges.height = sizes.size("height").value_or(shortest.value_or(0));

@@ -1,0 +1,244 @@
+#include "weights/architectures.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "tests/weights/support.h"
+#include "tests/weights/truth.h"
+#include "weights/checkpoint.h"
+#include "weights/demand.h"
+#include "weights/labels.h"
+
+namespace vit::weights {
+namespace {
+
+using test::Raw;
+using test::RawMap;
+using test::TempFolder;
+
+size_t parameters_of(const std::string& architecture, const Arguments& overrides = {}) {
+  size_t sum = 0;
+  for (const auto& demand : demands(config_of(architecture, overrides)))
+    sum += element_count(demand.shape);
+  return sum;
+}
+
+TEST(Architectures, AllOfTimmAreThere) {
+  EXPECT_EQ(architectures().size(), 173u);
+  EXPECT_EQ(published_checkpoints().size(), 326u);
+  std::set<std::string> names;
+  for (const auto& known : architectures()) {
+    names.insert(known.name);
+    EXPECT_NO_THROW(config_of(known.name)) << known.name;
+  }
+  EXPECT_EQ(names.size(), 173u);
+  for (const auto& published : published_checkpoints())
+    EXPECT_TRUE(names.contains(published.architecture)) << published.name;
+}
+
+// The numbers of the ViT paper's authors (vit_jax/models_test.py), with 1000 classes.
+TEST(Architectures, HaveTheParametersTheirAuthorsCount) {
+  EXPECT_EQ(parameters_of("vit_tiny_patch16_224"), 5717416u);
+  EXPECT_EQ(parameters_of("vit_small_patch16_224"), 22050664u);
+  EXPECT_EQ(parameters_of("vit_small_patch32_224"), 22878952u);
+  EXPECT_EQ(parameters_of("vit_base_patch8_224"), 86576872u);
+  EXPECT_EQ(parameters_of("vit_base_patch16_224"), 86567656u);
+  EXPECT_EQ(parameters_of("vit_base_patch32_224"), 88224232u);
+  EXPECT_EQ(parameters_of("vit_large_patch16_224"), 304326632u);
+  EXPECT_EQ(parameters_of("vit_large_patch32_224", {{"num_classes", "1000"}}), 306535400u);
+  EXPECT_EQ(parameters_of("vit_huge_patch14_224", {{"num_classes", "1000"}}), 632045800u);
+}
+
+TEST(Architectures, KnowTheVariantsOfTheBlock) {
+  const ModelConfig aim = config_of("aimv2_large_patch14_224");
+  EXPECT_EQ(aim.norm, NormKind::kRmsNorm);
+  EXPECT_FLOAT_EQ(aim.norm_eps, 1e-5f);
+  EXPECT_TRUE(aim.gated_mlp && aim.patch_norm && !aim.qkv_bias && !aim.mlp_bias);
+  EXPECT_EQ(aim.mlp_width, 2816u);
+  EXPECT_EQ(aim.pooling, Pooling::kMean);
+  EXPECT_TRUE(aim.final_norm && !aim.pooled_norm);
+
+  const ModelConfig beit = config_of("beit3_base_patch16_224");
+  EXPECT_TRUE(beit.attention_norm && beit.mlp_norm && beit.pooled_norm && !beit.final_norm);
+  EXPECT_EQ(config_of("vit_base_patch16_rpn_224").block, BlockKind::kResidualPostNorm);
+  EXPECT_FALSE(config_of("vit_base_patch16_rpn_224").layer_scale);
+  EXPECT_EQ(config_of("vit_base_patch16_18x2_224").branches, 2u);
+
+  const ModelConfig parallel = config_of("vit_base_patch16_xp_224");
+  EXPECT_EQ(parallel.block, BlockKind::kParallel);
+  EXPECT_TRUE(parallel.qk_norm && !parallel.qkv_bias && parallel.norm_before_blocks);
+  EXPECT_FALSE(parallel.patch_bias);
+  EXPECT_EQ(config_of("vit_dwee_patch16_reg1_gap_256").attention, AttentionKind::kDifferential);
+  EXPECT_EQ(config_of("vit_dpwee_patch16_reg1_gap_256").attention, AttentionKind::kDifferential);
+  EXPECT_EQ(config_of("vit_dpwee_patch16_reg1_gap_256").block, BlockKind::kParallel);
+  EXPECT_EQ(config_of("vit_so400m_patch14_siglip_224").mlp_width, 4304u);
+  EXPECT_EQ(config_of("vit_giant_patch14_dinov2").mlp_width, 4096u);
+  EXPECT_FALSE(config_of("vit_intern300m_patch14_448").final_norm);
+  EXPECT_TRUE(config_of("test_vit3").pool_prefix);
+}
+
+TEST(Architectures, TheirRecipesAreTimms) {
+  const Recipe recipe = find_architecture("deit_tiny_patch16_224.fb_in1k")->recipe;
+  EXPECT_EQ(recipe.resize_height, 248u);
+  EXPECT_EQ(recipe.crop_width, 224u);
+  EXPECT_FLOAT_EQ(recipe.mean[2], 0.406f);
+  for (const auto& known : published_checkpoints()) {
+    if (known.name != "vit_base_patch16_clip_quickgelu_224.openai") continue;
+    EXPECT_EQ(known.hub, "timm/vit_base_patch16_clip_224.openai");
+    EXPECT_EQ(known.classes, 512u);
+  }
+}
+
+TEST(Architectures, AnUnknownOneSuggestsTheNearest) {
+  const TempFolder folder;
+  EXPECT_EQ(test::error_of(folder, [] { config_of("vit_tiny_patch16_242"); }),
+            "architecture: unknown architecture 'vit_tiny_patch16_242', the nearest known are "
+            "vit_tiny_patch16_224, vit_tiny_patch16_384, deit_tiny_patch16_224");
+}
+
+TEST(Architectures, UnknownArgumentsAreNeverPassedOver) {
+  const TempFolder folder;
+  const auto complaint = [&](const Arguments& arguments) {
+    return test::error_of(folder, [&] { config_of("vit_tiny_patch16_224", arguments); });
+  };
+  EXPECT_EQ(complaint({{"rope", "true"}}), "architecture: argument 'rope' (true) is not known");
+  EXPECT_EQ(complaint({{"depth", "twelve"}}),
+            "architecture: argument 'depth' is 'twelve', expected a whole number");
+  EXPECT_EQ(complaint({{"qk_norm", "1"}}),
+            "architecture: argument 'qk_norm' is '1', expected true or false");
+  EXPECT_EQ(complaint({{"norm_layer", "batchnorm"}}),
+            "architecture: argument 'norm_layer' is 'batchnorm', expected layernorm or rmsnorm");
+  EXPECT_EQ(
+      complaint({{"global_pool", "prr"}}),
+      "architecture: argument 'global_pool' is 'prr', expected token, avg, max, avgmax or map");
+  EXPECT_EQ(complaint({{"num_heads", "5"}}),
+            "architecture: width 192 is not a multiple of heads 5");
+  EXPECT_EQ(complaint({{"drop_path_rate", "0.1"}, {"dynamic_img_size", "true"}}), "");
+}
+
+/// What timm would save for this block, made of the canonical tensors of `truth`.
+void add_parallel(RawMap& raw, const RawMap& truth, const std::string& block, bool differential) {
+  const auto take = [&](const std::string& name) { return truth.at(block + name); };
+  raw[block + "in_norm.weight"] = take("norm1.weight");
+  if (truth.contains(block + "norm1.bias")) raw[block + "in_norm.bias"] = take("norm1.bias");
+  raw[block + "in_proj.weight"] = test::stacked({take("mlp.fc1.weight"), take("attn.qkv.weight")});
+  if (truth.contains(block + "attn.qkv.bias"))
+    raw[block + "in_proj.bias"] = test::stacked({take("mlp.fc1.bias"), take("attn.qkv.bias")});
+  else
+    raw[block + "mlp_bias"] = take("mlp.fc1.bias");
+  if (truth.contains(block + "ls1.gamma")) raw[block + "ls.gamma"] = take("ls1.gamma");
+  for (const std::string inner : {"q_norm.weight", "k_norm.weight", "sub_norm.weight", "lambda_q1",
+                                  "lambda_k1", "lambda_q2", "lambda_k2"})
+    if (truth.contains(block + "attn." + inner)) raw[block + inner] = take("attn." + inner);
+  if (!differential) {
+    for (const std::string suffix : {"weight", "bias"}) {
+      raw[block + "attn_out_proj." + suffix] = take("attn.proj." + suffix);
+      raw[block + "mlp_out_proj." + suffix] = take("mlp.fc2." + suffix);
+    }
+  } else {  // one projection of both side by side
+    raw[block + "out_proj.weight"] = test::turned(test::stacked(
+        {test::turned(take("attn.proj.weight")), test::turned(take("mlp.fc2.weight"))}));
+    raw[block + "out_proj.bias"] = take("attn.proj.bias");
+  }
+}
+
+RawMap timm_names(const ModelConfig& config, const std::string& mlp_layer, const RawMap& truth) {
+  RawMap raw;
+  const bool differential = config.attention == AttentionKind::kDifferential;
+  for (const auto& [name, tensor] : truth) {
+    const bool in_block = name.starts_with("blocks.");
+    if (in_block && config.block == BlockKind::kParallel) continue;
+    if (mlp_layer == "SwiGLU" && name.find("mlp.fc1.") != std::string::npos) {
+      const size_t at = name.find("fc1.") + 3;
+      raw[name.substr(0, at) + "_g" + name.substr(at)] = test::rows_of(tensor, 0, config.mlp_width);
+      raw[name.substr(0, at) + "_x" + name.substr(at)] =
+          test::rows_of(tensor, config.mlp_width, config.mlp_width);
+    } else {
+      raw[name] = tensor;
+    }
+  }
+  for (size_t i = 0; i < config.depth && config.block == BlockKind::kParallel; ++i)
+    add_parallel(raw, truth, "blocks." + std::to_string(i) + ".", differential);
+  return test::renamed(raw, {{"branches\\.(\\d)\\.norm1", "attns.$1.norm"},
+                             {"branches\\.(\\d)\\.attn\\.", "attns.$1.attn."},
+                             {"branches\\.(\\d)\\.ls1", "attns.$1.ls"},
+                             {"branches\\.(\\d)\\.norm2", "ffns.$1.norm"},
+                             {"branches\\.(\\d)\\.mlp\\.", "ffns.$1.mlp."},
+                             {"branches\\.(\\d)\\.ls2", "ffns.$1.ls"}});
+}
+
+/// A shrunken model of every architecture, saved under timm's own names, opens number by number.
+TEST(Architectures, EveryOneOpensFromItsHubFolder) {
+  for (const auto& known : architectures()) {
+    SCOPED_TRACE(known.name);
+    const Arguments shrunken{{"embed_dim", "48"},
+                             {"depth", "2"},
+                             {"num_heads", "3"},
+                             {"img_size", "64"},
+                             {"num_classes", "7"}};
+    const ModelConfig config = config_of(known.name, shrunken);
+    RawMap truth = test::truth_of(config);
+    if (config.block == BlockKind::kParallel && config.attention == AttentionKind::kDifferential)
+      for (size_t i = 0; i < 2; ++i) truth.erase("blocks." + std::to_string(i) + ".mlp.fc2.bias");
+    const auto mlp = known.arguments.find("mlp_layer");
+    const TempFolder folder;
+    folder.write("model.safetensors",
+                 test::safetensors(
+                     timm_names(config, mlp == known.arguments.end() ? "" : mlp->second, truth)));
+    folder.write(
+        "config.json",
+        nlohmann::json{
+            {"architecture", known.name},
+            {"num_classes", 7},
+            {"model_args", {{"embed_dim", 48}, {"depth", 2}, {"num_heads", 3}, {"img_size", 64}}}}
+            .dump());
+    const Checkpoint checkpoint = open(folder.path());
+    EXPECT_EQ(checkpoint.config, config);
+    EXPECT_TRUE(checkpoint.unused.empty());
+    EXPECT_EQ(checkpoint.recipe.crop_height, 64u);
+    test::expect_truth(checkpoint, truth);
+  }
+}
+
+TEST(Heads, AreThoseOfTheKnownModelsOfTheSameSize) {
+  const TempFolder folder;
+  ModelConfig config = test::tiny_config();
+  config.width = 192;
+  config.depth = 12;
+  config.heads = config.key_value_heads = 3;
+  const auto path = folder.write("w.safetensors", test::safetensors(test::truth_of(config)));
+  const Checkpoint checkpoint = open(path);
+  EXPECT_EQ(checkpoint.config.heads, 3u);
+  EXPECT_THAT(checkpoint.assumptions,
+              testing::Contains("3 attention heads, as known models of this size have"));
+}
+
+TEST(Heads, ThatKnownModelsDisagreeOnAreListed) {
+  const TempFolder folder;
+  ModelConfig config = test::tiny_config();
+  config.width = 1536;
+  config.heads = config.key_value_heads = 12;
+  config.mlp_width = 4;
+  const auto path = folder.write("w.safetensors", test::safetensors(test::truth_of(config)));
+  EXPECT_THAT(
+      test::error_of(folder, [&] { open(path); }),
+      testing::MatchesRegex("w.safetensors: nothing says how many attention heads the model "
+                            "has; known models of width 1536 have 12, .*24; give the number "
+                            "\\(--heads N\\)"));
+  EXPECT_EQ(open(path, {.heads = 12}).config.heads, 12u);
+}
+
+TEST(Labels, OfImagenetHaveNamesAndWordnetIds) {
+  ASSERT_EQ(imagenet1k_classes().size(), 1000u);
+  EXPECT_EQ(imagenet1k_classes()[0].wordnet_id, "n01440764");
+  EXPECT_THAT(imagenet1k_classes()[0].names, testing::ElementsAre("tench", "Tinca tinca"));
+  EXPECT_EQ(imagenet1k_labels()[999], "toilet tissue");
+  EXPECT_EQ(find_imagenet1k_class("n01443537")->names.front(), "goldfish");
+  EXPECT_EQ(find_imagenet1k_class("n00000000"), nullptr);
+}
+
+}  // namespace
+}  // namespace vit::weights
