@@ -8,6 +8,7 @@
 #include "tests/support/random.h"
 #include "vit/kernels/attention_kernel.h"
 #include "vit/kernels/gemm.h"
+#include "vit/kernels/int8_linear.h"
 #include "vit/kernels/isa_kernels.h"
 #include "vit/kernels/linear.h"
 
@@ -49,6 +50,26 @@ void layer_shapes(benchmark::internal::Benchmark* b) {
 }
 BENCHMARK_CAPTURE(linear_layer, plain, Activation::kNone)->Apply(layer_shapes);
 BENCHMARK_CAPTURE(linear_layer, gelu, Activation::kGelu)->Args({197, 768, 3072});
+
+/// args: rows, in, out. The layer in 8 bits against the same in float.
+void int8_layer(benchmark::State& state) {
+  const auto rows = static_cast<size_t>(state.range(0)), in = static_cast<size_t>(state.range(1)),
+             out = static_cast<size_t>(state.range(2));
+  const Matrix weights = test::random_matrix(out, in, 1), x = test::random_matrix(rows, in, 2);
+  const Linear exact = random_linear(out, in, weights);
+  const Linear rough = pack_int8_linear(
+      out, in,
+      [&](size_t first, size_t count, float* to) {
+        std::copy_n(weights.view().row(first), count * in, to);
+      },
+      test::random_vector(out, 3));
+  Matrix y(rows, out);
+  interleave(
+      state, [&] { apply(rough, x, y); }, [&] { apply(exact, x, y); });
+  state.counters["GMAC/s"] =
+      static_cast<double>(rows * in * out) / (state.counters["ours_ms"].value * 1e6);
+}
+BENCHMARK(int8_layer)->Apply(layer_shapes);
 
 /// args: tokens, heads. Head width 64.
 void attention_layer(benchmark::State& state) {

@@ -2,6 +2,10 @@
 // file, so no inline function of a header can leak wider instructions into code for older machines.
 #include "vit/kernels/isa_kernels.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace vit {
 
 namespace baseline {
@@ -13,6 +17,11 @@ constexpr size_t kTileRows = 4;
 
 #include "vit/kernels/rowwise.inl"
 #include "vit/kernels/tile.inl"
+
+#include "vit/kernels/int8_portable.inl"
+
+#include "vit/kernels/int8.inl"
+#include "vit/kernels/table.inl"
 }  // namespace
 }  // namespace baseline
 
@@ -28,6 +37,11 @@ constexpr size_t kTileRows = 6;  // 12 of the 16 registers accumulate
 
 #include "vit/kernels/rowwise.inl"
 #include "vit/kernels/tile.inl"
+
+#include "vit/kernels/int8_avx2.inl"
+
+#include "vit/kernels/int8.inl"
+#include "vit/kernels/table.inl"
 }  // namespace
 }  // namespace avx2
 #pragma GCC pop_options
@@ -43,6 +57,11 @@ constexpr size_t kTileRows = 12;  // 24 of the 32 registers accumulate
 
 #include "vit/kernels/rowwise.inl"
 #include "vit/kernels/tile.inl"
+
+#include "vit/kernels/int8_avx2.inl"
+
+#include "vit/kernels/int8.inl"
+#include "vit/kernels/table.inl"
 }  // namespace
 }  // namespace avx512
 #pragma GCC pop_options

@@ -4,19 +4,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "vit/base/config.h"
 #include "vit/kernels/cpu.h"
 
 namespace vit {
 
-/// y = epilogue(x · W): `rows` rows of x against `panels` panels of packed weights.
-struct LinearTile {
-  const float* x;
-  size_t x_stride;
+/// Where the outputs of a linear layer go, and what happens to them before.
+struct TileOutput {
   size_t rows;
-  const float* panels;  ///< [panel][in][panel width]
-  size_t in;
   size_t columns;     ///< outputs to write; the last panel may be partly filled
   const float* bias;  ///< one per column, or null
   Activation activation;
@@ -25,6 +22,38 @@ struct LinearTile {
   size_t residual_stride;
   float* y;
   size_t y_stride;
+};
+
+/// y = epilogue(x · W): out.rows rows of x against as many panels as out.columns fill.
+struct LinearTile {
+  TileOutput out;
+  const float* x;
+  size_t x_stride;
+  const float* panels;  ///< [panel][in][panel width]
+  size_t in;
+};
+
+constexpr size_t kInt8Panel = 16;  ///< outputs side by side
+constexpr size_t kInt8Group = 8;   ///< inner numbers of each output in a row
+
+/// The same on 8-bit numbers, see int8_linear.h.
+struct Int8Tile {
+  TileOutput out;
+  const std::uint8_t* x;
+  size_t x_stride;
+  const float* row_scales;
+  const std::int32_t* row_zeros;
+  const std::int8_t* panels;
+  const std::uint8_t* paired;  ///< one per panel
+  size_t inner;                ///< a multiple of kInt8Group
+  const float* column_scales;  ///< whole panels
+  const std::int32_t* column_sums;
+};
+
+/// What a byte of a quantized row stands for: scale · (byte - zero).
+struct QuantizedRow {
+  float scale;
+  std::int32_t zero;
 };
 
 /// Plain product for attention: c = row_scale · (a · b), b read in place with its stride.
@@ -57,6 +86,8 @@ struct IsaKernels {
   void (*scale_row)(const float* x, float factor, float* y, size_t n);
 
   void (*linear)(const LinearTile& tile);
+  void (*int8_linear)(const Int8Tile& tile);
+  QuantizedRow (*quantize_row)(const float* x, std::uint8_t* q, size_t n);
   /// Exactly panel_width columns of c.
   void (*product)(const ProductTile& tile);
 };

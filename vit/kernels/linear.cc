@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "vit/kernels/gemm.h"
+#include "vit/kernels/int8_linear.h"
 #include "vit/kernels/isa_kernels.h"
 
 namespace vit {
@@ -24,22 +25,13 @@ void fill_panel(const float* rows, size_t count, size_t in, size_t width, float*
 }
 
 void apply_packed(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue,
-                  size_t first, size_t count) {
-  LinearTile tile{
-      .x = x.data,
-      .x_stride = x.stride,
-      .rows = x.rows,
-      .panels = linear.weights.data() + first * linear.in,
-      .in = linear.in,
-      .columns = count,
-      .bias = linear.bias.empty() ? nullptr : linear.bias.data() + first,
-      .activation = epilogue.activation,
-      .layer_scale = epilogue.layer_scale.empty() ? nullptr : epilogue.layer_scale.data() + first,
-      .residual = epilogue.residual.empty() ? nullptr : epilogue.residual.data + first,
-      .residual_stride = epilogue.residual.stride,
-      .y = y.data + first,
-      .y_stride = y.stride};
-  isa_kernels(linear.isa).linear(tile);
+                  ColumnRange columns) {
+  isa_kernels(linear.isa)
+      .linear({.out = make_tile_output(x.rows, linear.bias, y, epilogue, columns),
+               .x = x.data,
+               .x_stride = x.stride,
+               .panels = linear.weights.data() + columns.first * linear.in,
+               .in = linear.in});
 }
 
 /// A product of OpenBLAS and a second pass: the residual may be y itself, so the product goes to
@@ -67,6 +59,26 @@ void apply_portable(const Linear& linear, ConstMatrixView x, MatrixView y, const
 
 }  // namespace
 
+TileOutput make_tile_output(size_t rows, std::span<const float> bias, MatrixView y,
+                            const Epilogue& epilogue, ColumnRange columns) {
+  const auto from_first = [&](std::span<const float> numbers) {
+    return numbers.empty() ? nullptr : numbers.data() + columns.first;
+  };
+  return {.rows = rows,
+          .columns = columns.count,
+          .bias = from_first(bias),
+          .activation = epilogue.activation,
+          .layer_scale = from_first(epilogue.layer_scale),
+          .residual = epilogue.residual.empty() ? nullptr : epilogue.residual.data + columns.first,
+          .residual_stride = epilogue.residual.stride,
+          .y = y.data + columns.first,
+          .y_stride = y.stride};
+}
+
+size_t Linear::bytes() const {
+  return (weights.size() + bias.size()) * sizeof(float) + (int8 != nullptr ? int8->bytes() : 0);
+}
+
 Linear pack_linear(size_t out, size_t in, const ReadRows& read_rows, std::span<const float> bias,
                    Isa isa) {
   assert(bias.empty() || bias.size() == out);
@@ -93,6 +105,8 @@ void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue
   assert(x.cols == linear.in && y.cols == linear.out && x.rows == y.rows);
   assert(epilogue.layer_scale.empty() || epilogue.layer_scale.size() >= linear.out);
   assert(epilogue.residual.empty() || epilogue.residual.cols == linear.out);
+  if (linear.int8 != nullptr)
+    return apply(*linear.int8, linear.bias, x, y, epilogue, pool, linear.isa);
   const size_t tasks = (linear.out + kColumnsPerTask - 1) / kColumnsPerTask;
   parallel_for(pool, tasks, [&](size_t task, size_t) {
     const size_t first = task * kColumnsPerTask;
@@ -100,7 +114,7 @@ void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue
     if (linear.isa == Isa::kBaseline)
       apply_portable(linear, x, y, epilogue, first, count);
     else
-      apply_packed(linear, x, y, epilogue, first, count);
+      apply_packed(linear, x, y, epilogue, {first, count});
   });
 }
 

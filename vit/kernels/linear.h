@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -9,8 +10,11 @@
 #include "vit/base/matrix.h"
 #include "vit/base/thread_pool.h"
 #include "vit/kernels/cpu.h"
+#include "vit/kernels/isa_kernels.h"
 
 namespace vit {
+
+struct Int8Linear;
 
 /// Weights packed once into the order in which the kernel of `isa` reads them: panels of columns,
 /// each holding all of the inner dimension. The baseline keeps W [out, in] as it is, for OpenBLAS.
@@ -19,10 +23,11 @@ struct Linear {
   size_t out = 0;
   Isa isa = Isa::kBaseline;
   Matrix weights;
-  std::vector<float> bias;  ///< out numbers, or empty
+  std::vector<float> bias;                   ///< out numbers, or empty
+  std::shared_ptr<const Int8Linear> int8{};  ///< instead of weights, where the layer runs in 8 bits
 
   bool empty() const { return out == 0; }
-  size_t bytes() const { return (weights.size() + bias.size()) * sizeof(float); }
+  size_t bytes() const;
 };
 
 /// Hands over rows [first, first + count) of W, `in` floats each.
@@ -38,6 +43,16 @@ struct Epilogue {
   std::span<const float> layer_scale{};  ///< out numbers, or empty
   ConstMatrixView residual{};            ///< like y, or empty; may be y itself
 };
+
+/// Some of the output columns, a worker's share.
+struct ColumnRange {
+  size_t first;
+  size_t count;
+};
+
+/// What the kernels need to know of the output, for any kind of linear layer.
+TileOutput make_tile_output(size_t rows, std::span<const float> bias, MatrixView y,
+                            const Epilogue& epilogue, ColumnRange columns);
 
 void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue = {},
            ThreadPool* pool = nullptr);

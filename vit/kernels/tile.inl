@@ -28,7 +28,7 @@ inline Vec load_some(const float* p, size_t left) {
 
 /// What happens to a finished vector while it is still in registers.
 template <Activation kind>
-inline void store_finished(const LinearTile& t, Vec v, size_t row, size_t column) {
+inline void store_finished(const TileOutput& t, Vec v, size_t row, size_t column) {
   if (column >= t.columns) return;
   const size_t left = t.columns - column;
   if (t.bias != nullptr) v += load_some(t.bias + column, left);
@@ -48,15 +48,15 @@ inline void linear_rows(const LinearTile& t, size_t row, const float* panel, siz
   multiply<kRows>(t.x + row * t.x_stride, t.x_stride, panel, kPanelWidth, t.in, acc);
 #pragma GCC unroll 16
   for (size_t r = 0; r < kRows; ++r) {
-    store_finished<kind>(t, acc[r][0], row + r, column);
-    store_finished<kind>(t, acc[r][1], row + r, column + kLanes);
+    store_finished<kind>(t.out, acc[r][0], row + r, column);
+    store_finished<kind>(t.out, acc[r][1], row + r, column + kLanes);
   }
 }
 
 template <Activation kind, size_t kRows>
 inline void linear_rest(const LinearTile& t, size_t row, const float* panel, size_t column) {
   if constexpr (kRows > 0) {
-    if (t.rows - row == kRows)
+    if (t.out.rows - row == kRows)
       linear_rows<kind, kRows>(t, row, panel, column);
     else
       linear_rest<kind, kRows - 1>(t, row, panel, column);
@@ -66,16 +66,17 @@ inline void linear_rest(const LinearTile& t, size_t row, const float* panel, siz
 template <Activation kind>
 void linear_panels(const LinearTile& t) {
   const float* panel = t.panels;
-  for (size_t column = 0; column < t.columns; column += kPanelWidth, panel += t.in * kPanelWidth) {
+  for (size_t column = 0; column < t.out.columns;
+       column += kPanelWidth, panel += t.in * kPanelWidth) {
     size_t row = 0;
-    for (; row + kTileRows <= t.rows; row += kTileRows)
+    for (; row + kTileRows <= t.out.rows; row += kTileRows)
       linear_rows<kind, kTileRows>(t, row, panel, column);
     linear_rest<kind, kTileRows - 1>(t, row, panel, column);
   }
 }
 
 void linear(const LinearTile& t) {
-  switch (t.activation) {
+  switch (t.out.activation) {
     case Activation::kNone:
       return linear_panels<Activation::kNone>(t);
     case Activation::kGelu:
@@ -118,17 +119,3 @@ void product(const ProductTile& t) {
   for (; row + kTileRows <= t.rows; row += kTileRows) product_rows<kTileRows>(t, row);
   product_rest<kTileRows - 1>(t, row);
 }
-
-const IsaKernels kKernels{
-    .isa = kIsa,
-    .panel_width = kPanelWidth,
-    .layer_norm_row = layer_norm_row,
-    .rms_norm_row = rms_norm_row,
-    .activation_row = activation_row,
-    .gate_row = gate_row,
-    .add_row = add_row,
-    .exp_row = exp_row,
-    .scale_row = scale_row,
-    .linear = linear,
-    .product = product,
-};

@@ -1,0 +1,133 @@
+#include "vit/kernels/int8_linear.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "tests/support/random.h"
+#include "vit/kernels/isa_kernels.h"
+#include "vit/kernels/reference.h"
+
+namespace vit {
+namespace {
+
+ReadRows rows_of(const Matrix& weights) {
+  return [&weights](size_t first, size_t count, float* out) {
+    std::copy_n(weights.view().row(first), count * weights.cols(), out);
+  };
+}
+
+/// The sums in 64 bits from the bytes themselves, scaled as the kernel scales them.
+void expect_exact_sums(const Int8Linear& linear, const Matrix& x, Isa isa) {
+  Matrix y(x.rows(), linear.out);
+  apply(linear, {}, x, y, {}, nullptr, isa);
+  std::vector<std::uint8_t> bytes(linear.in);
+  for (size_t r = 0; r < x.rows(); ++r) {
+    const QuantizedRow row =
+        isa_kernels(isa).quantize_row(x.view().row(r), bytes.data(), linear.in);
+    for (size_t o = 0; o < linear.out; ++o) {
+      const std::vector<std::int8_t> w = quantized_row(linear, o);
+      std::int64_t sum = 0;
+      for (size_t k = 0; k < linear.in; ++k) sum += (std::int64_t{bytes[k]} - row.zero) * w[k];
+      const double expected = static_cast<double>(sum) * row.scale * linear.scales[o];
+      // Conversion to float and two products round once each.
+      ASSERT_NEAR(y(r, o), expected, 4 * 0x1p-24 * std::abs(expected))
+          << to_string(isa) << " row " << r << " output " << o;
+    }
+  }
+}
+
+TEST(Int8Linear, KeepsWeightsToHalfAStep) {
+  const Matrix weights = test::random_matrix(37, 50, 1);
+  const Int8Linear linear = quantize_linear(37, 50, rows_of(weights));
+  for (size_t o = 0; o < 37; ++o) {
+    const std::vector<std::int8_t> row = quantized_row(linear, o);
+    for (size_t k = 0; k < 50; ++k) {
+      EXPECT_LE(std::abs(row[k]), 63);
+      EXPECT_LE(std::abs(row[k] * linear.scales[o] - weights(o, k)), 0.5001f * linear.scales[o]);
+    }
+  }
+}
+
+TEST(Int8Linear, QuantizesARowToHalfAStepAndZeroExactly) {
+  for (const Isa isa : available_isas())
+    for (const size_t n : {1, 7, 8, 9, 31, 64, 193}) {
+      Matrix x = test::random_matrix(1, n, 3);
+      x(0, n / 2) = 0.0f;
+      std::vector<std::uint8_t> bytes(n);
+      const QuantizedRow row = isa_kernels(isa).quantize_row(x.data(), bytes.data(), n);
+      for (size_t k = 0; k < n; ++k)
+        EXPECT_NEAR(row.scale * static_cast<float>(bytes[k] - row.zero), x(0, k),
+                    0.51f * row.scale + 1e-12f);
+      EXPECT_EQ(bytes[n / 2], row.zero);
+    }
+}
+
+TEST(Int8Linear, SumsAreExactForEveryEdgeOfTheTile) {
+  for (const Isa isa : available_isas())
+    for (size_t rows = 1; rows <= 6; ++rows)
+      for (const size_t out : {1, 7, 15, 16, 17, 40})
+        for (const size_t in : {1, 4, 8, 9, 33}) {
+          const Matrix weights = test::random_matrix(out, in, 1);
+          expect_exact_sums(quantize_linear(out, in, rows_of(weights)),
+                            test::random_matrix(rows, in, 2), isa);
+        }
+}
+
+/// Every weight at its largest and every activation at 255: what would saturate does so here.
+TEST(Int8Linear, TheLargestSumsDoNotSaturate) {
+  Matrix weights(32, 64), x(5, 64);
+  for (size_t o = 0; o < 32; ++o)
+    for (size_t k = 0; k < 64; ++k) weights(o, k) = o % 2 == 0 ? 1.0f : -1.0f;
+  for (size_t r = 0; r < 5; ++r)
+    for (size_t k = 0; k < 64; ++k) x(r, k) = 1.0f;
+  const Int8Linear linear = quantize_linear(32, 64, rows_of(weights));
+  EXPECT_EQ(linear.paired.front(), 0) << "four weights of 63 do not fit two pairs";
+  for (const Isa isa : available_isas()) expect_exact_sums(linear, x, isa);
+}
+
+/// The largest that still counts as safe: 63 + 63 + 2 in one lane, and the same below zero.
+TEST(Int8Linear, TheLargestPairedSumsDoNotOverflow) {
+  Matrix weights(16, 16), x(4, 16);
+  for (size_t o = 0; o < 16; ++o)
+    for (size_t k = 0; k < 16; ++k) {
+      const float sign = k < 8 ? 1.0f : -1.0f;
+      weights(o, k) = sign * (k % 8 < 4 ? 63.0f : 1.0f);
+    }
+  for (size_t i = 0; i < x.size(); ++i) x.data()[i] = 255.0f;
+  const Int8Linear linear = quantize_linear(16, 16, rows_of(weights));
+  EXPECT_EQ(linear.paired.front(), 1);
+  for (const Isa isa : available_isas()) expect_exact_sums(linear, x, isa);
+}
+
+TEST(Int8Linear, ComesCloseToTheFloatLayerWithAllThatFollowsIt) {
+  const Matrix weights = test::random_matrix(48, 192, 1, 0.1f), x = test::random_matrix(20, 192, 2);
+  const Matrix residual = test::random_matrix(20, 48, 3);
+  const std::vector<float> bias = test::random_vector(48, 4), scale = test::random_vector(48, 5);
+  const Epilogue epilogue{
+      .activation = Activation::kGelu, .layer_scale = scale, .residual = residual};
+  Matrix exact(20, 48), rough(20, 48);
+  apply(pack_linear(48, 192, rows_of(weights), bias), x, exact, epilogue);
+  apply(pack_int8_linear(48, 192, rows_of(weights), bias), x, rough, epilogue);
+  // Steps of 0.4/63 and 7/255, evenly spread errors of 192 products: about 0.05 in the root mean
+  // square.
+  double squares = 0.0;
+  for (size_t i = 0; i < exact.size(); ++i)
+    squares += std::pow(exact.data()[i] - rough.data()[i], 2) / static_cast<double>(exact.size());
+  EXPECT_LT(std::sqrt(squares), 0.1);
+  EXPECT_GT(std::sqrt(squares), 1e-4) << "was it quantized at all?";
+}
+
+TEST(Int8Linear, GivesTheSameBitsWhateverTheNumberOfWorkers) {
+  const Matrix weights = test::random_matrix(500, 96, 1), x = test::random_matrix(50, 96, 2);
+  const Linear linear = pack_int8_linear(500, 96, rows_of(weights), {});
+  ThreadPool pool(3);
+  Matrix serial(50, 500), shared(50, 500);
+  apply(linear, x, serial);
+  apply(linear, x, shared, {}, &pool);
+  EXPECT_EQ(0, std::memcmp(serial.data(), shared.data(), serial.size() * sizeof(float)));
+}
+
+}  // namespace
+}  // namespace vit

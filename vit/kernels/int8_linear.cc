@@ -1,0 +1,145 @@
+#include "vit/kernels/int8_linear.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "vit/kernels/isa_kernels.h"
+
+namespace vit {
+namespace {
+
+constexpr float kLargest = 63.0f;
+/// 255 · 128 still fits 16 bits with a sign.
+constexpr int kPairedLimit = 128;
+constexpr size_t kColumnsPerTask = 128;
+constexpr size_t kRowsPerTask = 16;
+
+size_t round_up(size_t n, size_t multiple) {
+  return (n + multiple - 1) / multiple * multiple;
+}
+
+/// Where the integer of (output, k) stands.
+size_t position(const Int8Linear& linear, size_t output, size_t k) {
+  const size_t panel = output / kInt8Panel, column = output % kInt8Panel;
+  const size_t group = k / kInt8Group, half = k % kInt8Group / 4;
+  return panel * linear.padded_in * kInt8Panel + group * kInt8Group * kInt8Panel +
+         half * 4 * kInt8Panel + column * 4 + k % 4;
+}
+
+/// Whether any activations can carry two added pairs beyond 16 bits: k 0, 1, 4, 5 of a group of
+/// eight share one lane, k 2, 3, 6, 7 another.
+bool fits_paired(const std::int8_t* row, size_t padded_in) {
+  for (size_t group = 0; group < padded_in; group += kInt8Group)
+    for (const size_t lane : {size_t{0}, size_t{2}}) {
+      int above = 0, below = 0;
+      for (const size_t k : {lane, lane + 1, lane + 4, lane + 5}) {
+        above += std::max<int>(row[group + k], 0);
+        below += std::min<int>(row[group + k], 0);
+      }
+      if (above > kPairedLimit || below < -kPairedLimit) return false;
+    }
+  return true;
+}
+
+/// Activations of the call under way, one buffer per calling thread.
+struct QuantizedRows {
+  std::vector<std::uint8_t> bytes;
+  std::vector<float> scales;
+  std::vector<std::int32_t> zeros;
+
+  void resize(size_t rows, size_t stride) {
+    bytes.resize(std::max(bytes.size(), rows * stride));
+    scales.resize(std::max(scales.size(), rows));
+    zeros.resize(std::max(zeros.size(), rows));
+  }
+};
+
+void quantize_rows(const IsaKernels& kernels, ConstMatrixView x, size_t stride, QuantizedRows& rows,
+                   ThreadPool* pool) {
+  rows.resize(x.rows, stride);
+  parallel_for(pool, (x.rows + kRowsPerTask - 1) / kRowsPerTask, [&](size_t task, size_t) {
+    const size_t end = std::min(x.rows, (task + 1) * kRowsPerTask);
+    for (size_t r = task * kRowsPerTask; r < end; ++r) {
+      std::uint8_t* q = rows.bytes.data() + r * stride;
+      const QuantizedRow row = kernels.quantize_row(x.row(r), q, x.cols);
+      std::fill(q + x.cols, q + stride, std::uint8_t{0});
+      rows.scales[r] = row.scale;
+      rows.zeros[r] = row.zero;
+    }
+  });
+}
+
+}  // namespace
+
+Linear pack_int8_linear(size_t out, size_t in, const ReadRows& read_rows,
+                        std::span<const float> bias) {
+  Linear linear;
+  linear.in = in;
+  linear.out = out;
+  linear.isa = active_isa();
+  linear.bias.assign(bias.begin(), bias.end());
+  linear.int8 = std::make_shared<const Int8Linear>(quantize_linear(out, in, read_rows));
+  return linear;
+}
+
+Int8Linear quantize_linear(size_t out, size_t in, const ReadRows& read_rows) {
+  Int8Linear linear;
+  linear.in = in;
+  linear.out = out;
+  linear.padded_in = round_up(in, kInt8Group);
+  const size_t padded_out = round_up(out, kInt8Panel);
+  linear.panels.assign(padded_out * linear.padded_in, 0);
+  linear.paired.assign(padded_out / kInt8Panel, 1);
+  linear.scales.assign(padded_out, 0.0f);
+  linear.sums.assign(padded_out, 0);
+  std::vector<float> row(in);
+  std::vector<std::int8_t> integers(linear.padded_in, 0);
+  for (size_t o = 0; o < out; ++o) {
+    read_rows(o, 1, row.data());
+    float largest = 0.0f;
+    for (const float w : row) largest = std::max(largest, std::abs(w));
+    const float scale = largest / kLargest;
+    for (size_t k = 0; k < in; ++k) {
+      integers[k] = static_cast<std::int8_t>(scale > 0.0f ? std::lround(row[k] / scale) : 0);
+      linear.panels[position(linear, o, k)] = integers[k];
+      linear.sums[o] += integers[k];
+    }
+    linear.scales[o] = scale;
+    if (!fits_paired(integers.data(), linear.padded_in)) linear.paired[o / kInt8Panel] = 0;
+  }
+  return linear;
+}
+
+std::vector<std::int8_t> quantized_row(const Int8Linear& linear, size_t output) {
+  std::vector<std::int8_t> row(linear.in);
+  for (size_t k = 0; k < linear.in; ++k) row[k] = linear.panels[position(linear, output, k)];
+  return row;
+}
+
+void apply(const Int8Linear& linear, std::span<const float> bias, ConstMatrixView x, MatrixView y,
+           const Epilogue& epilogue, ThreadPool* pool, Isa isa) {
+  assert(x.cols == linear.in && y.cols == linear.out && x.rows == y.rows);
+  const IsaKernels& kernels = isa_kernels(isa);
+  thread_local QuantizedRows rows;
+  quantize_rows(kernels, x, linear.padded_in, rows, pool);
+  const QuantizedRows& quantized = rows;  // the name `rows` means another buffer on another thread
+
+  parallel_for(pool, (linear.out + kColumnsPerTask - 1) / kColumnsPerTask,
+               [&](size_t task, size_t) {
+                 const size_t first = task * kColumnsPerTask;
+                 const ColumnRange columns{first, std::min(kColumnsPerTask, linear.out - first)};
+                 kernels.int8_linear({.out = make_tile_output(x.rows, bias, y, epilogue, columns),
+                                      .x = quantized.bytes.data(),
+                                      .x_stride = linear.padded_in,
+                                      .row_scales = quantized.scales.data(),
+                                      .row_zeros = quantized.zeros.data(),
+                                      .panels = linear.panels.data() + first * linear.padded_in,
+                                      .paired = linear.paired.data() + first / kInt8Panel,
+                                      .inner = linear.padded_in,
+                                      .column_scales = linear.scales.data() + first,
+                                      .column_sums = linear.sums.data() + first});
+               });
+}
+
+}  // namespace vit

@@ -1,0 +1,45 @@
+/// Linear layers in 8 bits: weights quantized once per output, activations once per token as they
+/// come.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "vit/base/matrix.h"
+#include "vit/kernels/linear.h"
+
+namespace vit {
+
+/// weight[o][k] = scales[o] · an integer of ±63. Panels of 16 outputs, eight k at a time: four of
+/// each output, then the next four.
+struct Int8Linear {
+  size_t in = 0;
+  size_t out = 0;
+  size_t padded_in = 0;              ///< a multiple of 8; the rest is zero
+  std::vector<std::int8_t> panels;   ///< [panel][padded_in / 8][2][16][4]
+  std::vector<std::uint8_t> paired;  ///< per panel: sums of two pairs fit 16 bits, see int8.inl
+  std::vector<float> scales;         ///< per output, zeros up to whole panels
+  std::vector<std::int32_t> sums;    ///< of each output's integers, zeros up to whole panels
+
+  bool empty() const { return out == 0; }
+  size_t bytes() const {
+    return panels.size() + paired.size() + sizeof(float) * scales.size() +
+           sizeof(std::int32_t) * sums.size();
+  }
+};
+
+/// Reads every row of W once.
+Int8Linear quantize_linear(size_t out, size_t in, const ReadRows& read_rows);
+
+/// A linear layer that apply() of linear.h runs in 8 bits.
+Linear pack_int8_linear(size_t out, size_t in, const ReadRows& read_rows,
+                        std::span<const float> bias);
+
+/// The integers of one output, for tests and for saving.
+std::vector<std::int8_t> quantized_row(const Int8Linear& linear, size_t output);
+
+/// As apply() of linear.h; the sums are the same integers on every instruction set.
+void apply(const Int8Linear& linear, std::span<const float> bias, ConstMatrixView x, MatrixView y,
+           const Epilogue& epilogue, ThreadPool* pool = nullptr, Isa isa = active_isa());
+
+}  // namespace vit
