@@ -11,6 +11,7 @@
 
 #include "patch/image.h"
 #include "patch/patchify.h"
+#include "tools/cache.h"
 #include "tools/output/predictions.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
@@ -45,12 +46,13 @@ cxxopts::Options classify_options() {
   cxxopts::Options options(
       "vit classify", "Name the most likely classes of each image (JPEG, PNG, WebP, BMP, TIFF).\n");
   options.custom_help("-m MODEL [OPTION...] IMAGE...");
-  options.add_options("", {
-                              {"m,model", "a folder with weights and config.json, or a weight file",
-                               text(), "MODEL"},
-                              {"k,top", "classes per image", text_or("5"), "N"},
-                              {"h,help", "this text"},
-                          });
+  options.add_options(
+      "", {
+              {"m,model", "a folder with weights and config.json, a weight file, or a pulled model",
+               text(), "MODEL"},
+              {"k,top", "classes per image", text_or("5"), "N"},
+              {"h,help", "this text"},
+          });
   options.add_options(
       "Image",
       {
@@ -102,8 +104,8 @@ ClassifierOptions classifier_settings(const cxxopts::ParseResult& arguments) {
 void check_operands(const Settings& settings) {
   if (settings.model.empty())
     fail_usage(
-        "no model given, expected -m MODEL: a folder with weights and config.json, or a "
-        "weight file");
+        "no model given, expected -m MODEL: a folder with weights and config.json, a weight file "
+        "or the name of a pulled model");
   if (settings.files.empty())
     fail_usage("no image given, expected one or more files, or - for one on standard input");
   const auto inputs = std::ranges::count(settings.files, "-");
@@ -151,7 +153,7 @@ Image load_image(const std::string& file, patch::Exif exif) {
 void blame_image_size(const Settings& settings) {
   const auto& options = settings.classifier;
   if (options.image_height == 0) return;
-  const auto config = weights::open(settings.model, {.heads = options.heads}).config;
+  const auto config = weights::open(find_model(settings.model), {.heads = options.heads}).config;
   try {
     patch::patch_grid(options.image_height, options.image_width, config.patch_height,
                       config.patch_width);
@@ -162,7 +164,7 @@ void blame_image_size(const Settings& settings) {
 
 Classifier load_classifier(const Settings& settings) {
   try {
-    return Classifier::load(settings.model, settings.classifier);
+    return Classifier::load(find_model(settings.model), settings.classifier);
   } catch (const Error&) {
     blame_image_size(settings);
     throw;

@@ -5,14 +5,22 @@
 #include <new>
 
 #include "tools/classify.h"
+#include "tools/convert.h"
+#include "tools/info.h"
+#include "tools/models.h"
 #include "tools/output/terminal.h"
+#include "tools/pull/pull.h"
 
 namespace vit::tools {
 namespace {
 
-constexpr std::array<Command, 1> kCommands{{
-    {"classify", "name the most likely classes of images", run_classify},
-}};
+constexpr std::array kCommands{
+    Command{"classify", "name the most likely classes of images", run_classify},
+    Command{"info", "say what a model is", run_info},
+    Command{"convert", "write a model as one self-contained file", run_convert},
+    Command{"pull", "fetch a model from the Hugging Face hub", run_pull},
+    Command{"models", "list the models that can be pulled, and those that are", run_models},
+};
 
 std::string version_text() {
   return "vit " VIT_VERSION "\n";

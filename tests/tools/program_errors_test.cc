@@ -46,10 +46,11 @@ TEST(ClassifyUsage, SuggestsTheOptionThatWasMeant) {
 TEST(ClassifyUsage, SaysHowToGiveAModel) {
   const Finished finished = run({"classify", "a.png"});
   EXPECT_EQ(finished.status, 2);
-  EXPECT_EQ(finished.err,
-            "vit: no model given, expected -m MODEL: a folder with weights and config.json, or a "
-            "weight file\n" +
-                kHint);
+  EXPECT_EQ(
+      finished.err,
+      "vit: no model given, expected -m MODEL: a folder with weights and config.json, a weight "
+      "file or the name of a pulled model\n" +
+          kHint);
 }
 
 TEST(ClassifyUsage, SaysThatAnImageIsMissing) {

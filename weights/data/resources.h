@@ -7,6 +7,7 @@ namespace vit::weights::resources {
 
 extern const std::string_view kArchitectures;     ///< architectures.txt
 extern const std::string_view kCheckpoints;       ///< checkpoints.txt
+extern const std::string_view kHubModels;         ///< hub_models.txt
 extern const std::string_view kImagenet1kLabels;  ///< imagenet1k_labels.txt
 
 }  // namespace vit::weights::resources

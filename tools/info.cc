@@ -1,0 +1,114 @@
+#include "tools/info.h"
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tools/cache.h"
+#include "tools/model_cost.h"
+#include "tools/output/model_report.h"
+#include "tools/output/terminal.h"
+#include "weights/checkpoint.h"
+#include "weights/demand.h"
+#include "weights/locate.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kExamples =
+    "  vit info deit_tiny_patch16_224\n"
+    "  vit info --tensors model.safetensors\n"
+    "  vit info --json model.pth --heads 6 | jq .encoder\n";
+
+cxxopts::Options info_options() {
+  cxxopts::Options options("vit info",
+                           "Say what a model is: architecture, sizes, recipe, labels, cost.\n");
+  options.custom_help("MODEL [OPTION...]");
+  options.add_options("", {
+                              {"tensors", "list every tensor of the model"},
+                              {"json", "one JSON document instead of text"},
+                              {"heads", "attention heads, for a weight file that does not say",
+                               cxxopts::value<std::string>(), "N"},
+                              {"h,help", "this text"},
+                          });
+  return options;
+}
+
+/// A sharded model is as large as its shards.
+std::uint64_t bytes_of(const fs::path& weights) {
+  if (!weights.string().ends_with(".index.json")) return fs::file_size(weights);
+  std::ifstream file(weights);
+  std::set<std::string> shards;
+  for (const auto& [name, shard] : nlohmann::json::parse(file).at("weight_map").items())
+    shards.insert(shard.get<std::string>());
+  std::uint64_t sum = 0;
+  for (const auto& shard : shards) sum += fs::file_size(weights.parent_path() / shard);
+  return sum;
+}
+
+std::string dtypes_of(const weights::Weight& weight) {
+  std::set<std::string_view> names;
+  for (const auto& part : weight.parts()) names.insert(to_string(part.dtype));
+  std::string text;
+  for (const auto name : names) text += (text.empty() ? "" : "+") + std::string(name);
+  return text;
+}
+
+/// In the order of the forward pass.
+std::vector<TensorRow> tensors_of(const weights::Checkpoint& checkpoint) {
+  std::vector<TensorRow> rows;
+  for (const auto& demand : weights::demands(checkpoint.config))
+    if (const auto* weight = checkpoint.find(demand.name))
+      rows.push_back({demand.name, weights::to_string(weight->shape()), dtypes_of(*weight)});
+  return rows;
+}
+
+ModelReport report_on(const std::string& model, size_t heads) {
+  const fs::path path = find_model(model);
+  const weights::Checkpoint checkpoint = weights::open(path, {.heads = heads});
+  ModelReport report;
+  report.model = model;
+  report.file = weights::locate(path).weights.string();
+  report.file_bytes = bytes_of(report.file);
+  report.format = checkpoint.format;
+  report.layout = checkpoint.layout;
+  for (const auto dtype : checkpoint.dtypes()) report.dtypes.emplace_back(to_string(dtype));
+  report.config = checkpoint.config;
+  report.recipe = checkpoint.recipe;
+  report.labels = checkpoint.labels;
+  report.assumptions = checkpoint.assumptions;
+  report.unused = checkpoint.unused;
+  report.tensors = tensors_of(checkpoint);
+  report.parameters = checkpoint.parameters();
+  report.multiply_adds = multiply_adds(checkpoint.config);
+  report.weight_bytes = report.parameters * sizeof(float);
+  report.activation_bytes = activation_bytes(checkpoint.config);
+  return report;
+}
+
+}  // namespace
+
+int run_info(Arguments arguments) {
+  cxxopts::Options options = info_options();
+  const auto parsed = parse(options, arguments);
+  if (parsed.count("help")) {
+    write_output(help_text(options, {""}, kExamples));
+    return 0;
+  }
+  const auto& operands = parsed.unmatched();
+  if (operands.size() != 1)
+    fail_usage(operands.size(), " models given, expected one: a folder, a weight file or the name ",
+               "of a pulled model");
+  const size_t heads = parsed.count("heads")
+                           ? parse_count("--heads", parsed["heads"].as<std::string>(), 1, 1024)
+                           : 0;
+  const ModelReport report = report_on(operands.front(), heads);
+  const bool tensors = parsed.count("tensors") != 0;
+  write_output(parsed.count("json") ? to_json(report, tensors) : to_text(report, tensors));
+  return 0;
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,31 @@
+/// Hashes of files as the hub names them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace vit::tools {
+
+/// Fed piece by piece.
+class Digest {
+ public:
+  static Digest sha256();
+  /// git's name of a file's content: sha1 of "blob SIZE\0" and the bytes.
+  static Digest git_blob(std::size_t size);
+
+  void add(std::span<const std::byte> bytes);
+  /// In lower-case hexadecimal. The digest is used up.
+  std::string finish();
+
+ private:
+  struct State;
+  struct Free {
+    void operator()(State* state) const;
+  };
+  explicit Digest(const char* algorithm);
+  std::unique_ptr<State, Free> state_;
+};
+
+}  // namespace vit::tools

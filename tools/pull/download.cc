@@ -1,0 +1,85 @@
+#include "tools/pull/download.h"
+
+#include <string>
+
+#include "tools/output/model_report.h"
+#include "tools/pull/part_file.h"
+
+namespace vit::tools {
+namespace {
+
+constexpr long kOk = 200, kPartialContent = 206, kRangeNotSatisfiable = 416, kTooMany = 429,
+               kServerError = 500;
+
+void check_room(const RemoteFile& file, std::uintmax_t present,
+                const std::filesystem::path& folder) {
+  if (!file.size) return;
+  std::error_code error;
+  const auto space = std::filesystem::space(folder, error);
+  const std::uintmax_t needed = *file.size - present;
+  if (!error && space.available < needed)
+    fail(folder.string(), ": no room for ", file.name, ": it needs ", format_bytes(needed), ", ",
+         format_bytes(space.available), " are free; free some or set VIT_HOME to another disk");
+}
+
+/// Is this the body we asked for? Redirects are not, and errors never are.
+bool accept(const Response& response, const std::string& url, PartFile& part) {
+  if (response.status == kOk) {
+    if (part.size() != 0) part.restart();  // a server that cannot go on in the middle
+    return true;
+  }
+  if (response.status == kPartialContent) {
+    const std::string expected = "bytes " + std::to_string(part.size()) + "-";
+    const std::string range = response.header("content-range");
+    if (range.starts_with(expected)) return true;
+    part.restart();
+    throw BrokenConnection(origin_of(url) + ": answered with the range '" + range +
+                           "', expected '" + expected + "…'");
+  }
+  if (response.status == kRangeNotSatisfiable) {
+    part.restart();
+    throw BrokenConnection(origin_of(url) + ": cannot go on in the middle of the file");
+  }
+  if (response.status == kTooMany || response.status >= kServerError)
+    throw BrokenConnection(origin_of(url) + ": is too busy, it says " +
+                           std::to_string(response.status));
+  return false;
+}
+
+void fetch_rest(HubRepository& repository, const RemoteFile& file, PartFile& part,
+                const Progress& progress) {
+  Request request{.url = file.url, .from = part.size()};
+  bool counted = false;  // did the server say where the answer ends?
+  request.on_headers = [&](const Response& response) {
+    counted = response.number("content-length").has_value();
+    return accept(response, file.url, part);
+  };
+  request.on_body = [&](std::span<const std::byte> bytes) {
+    part.add(bytes);
+    progress(part.size());
+  };
+  const Response response = repository.get(request);
+  if (response.status >= 400)
+    fail(repository.name(), ": cannot fetch ", file.name, ": the server says ", response.status);
+  if (file.size && part.size() < *file.size && !counted)
+    throw BrokenConnection(origin_of(file.url) + ": the connection broke after " +
+                           std::to_string(part.size()) + " of " + std::to_string(*file.size) +
+                           " bytes");
+}
+
+}  // namespace
+
+void download(HubRepository& repository, const RemoteFile& file, const std::filesystem::path& path,
+              const Progress& progress) {
+  PartFile part(path, file);
+  check_room(file, part.size(), path.parent_path());
+  progress(part.size());
+  const bool complete = file.size && part.size() == *file.size;
+  if (!complete)
+    with_retries(
+        repository.retries(), [&] { return part.size(); },
+        [&] { fetch_rest(repository, file, part, progress); });
+  part.finish();
+}
+
+}  // namespace vit::tools

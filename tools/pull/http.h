@@ -1,0 +1,76 @@
+/// One HTTP request at a time, and nothing on its own: no redirect is followed here.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "vit/base/error.h"
+
+namespace vit::tools {
+
+/// The server could not be reached, or its answer did not come to its end.
+class NetworkError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// It was reached and then the connection broke, or it is too busy: trying again may help.
+class BrokenConnection : public NetworkError {
+ public:
+  using NetworkError::NetworkError;
+};
+
+struct Timeouts {
+  std::chrono::seconds connect{20};
+  std::chrono::seconds silence{30};  ///< without a byte
+};
+
+struct Response {
+  long status = 0;
+  std::map<std::string, std::string> headers;  ///< names in lower case
+
+  std::string header(const std::string& name) const;
+  std::optional<std::uintmax_t> number(const std::string& name) const;
+};
+
+struct Request {
+  std::string url;
+  std::string token{};      ///< sent as a bearer, empty: none
+  bool head = false;        ///< headers only
+  std::uintmax_t from = 0;  ///< first byte wanted
+  /// Sees the headers before the first byte of the body; false gives the rest up.
+  std::function<bool(const Response& response)> on_headers{};
+  std::function<void(std::span<const std::byte> bytes)> on_body{};
+};
+
+/// A connection that is kept for the next request to the same server.
+class HttpClient {
+ public:
+  explicit HttpClient(Timeouts timeouts = {});
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  /// Throws a NetworkError that names the server; what the callbacks throw passes through.
+  Response perform(const Request& request);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// `location` as seen from `base`: "/a" and "https://b/c" alike.
+std::string resolve_url(const std::string& base, const std::string& location);
+/// Scheme, host and port are the same: a token for the one may go to the other.
+bool same_origin(const std::string& a, const std::string& b);
+/// "https://huggingface.co", for messages.
+std::string origin_of(const std::string& url);
+
+}  // namespace vit::tools

@@ -1,0 +1,208 @@
+#include "tools/pull/pull.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tools/cache.h"
+#include "tools/output/model_report.h"
+#include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
+#include "tools/pull/download.h"
+#include "tools/pull/progress_bar.h"
+#include "weights/catalogue.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kExamples =
+    "  vit pull deit_tiny_patch16_224\n"
+    "  vit pull google/vit-base-patch16-224 && vit classify -m google/vit-base-patch16-224 a.jpg\n"
+    "  HF_TOKEN=… vit pull my/private-model --revision v2\n";
+
+constexpr std::string_view kEnvironment =
+    "\nEnvironment:\n"
+    "  VIT_HOME        the cache folder; else XDG_CACHE_HOME/vit, else ~/.cache/vit\n"
+    "  HF_TOKEN        your access token, for private and gated models\n"
+    "  HF_ENDPOINT     a mirror instead of https://huggingface.co\n"
+    "  HF_HUB_OFFLINE  1: as --offline\n";
+
+constexpr const char* kShardIndex = "model.safetensors.index.json";
+/// As the hub's users name them, best first.
+constexpr const char* kWeights[] = {"model.safetensors", kShardIndex, "pytorch_model.bin",
+                                    "open_clip_model.safetensors", "open_clip_pytorch_model.bin"};
+constexpr const char* kExtensions[] = {".safetensors", ".npz", ".pth", ".pt", ".bin", ".gguf"};
+
+cxxopts::Options pull_options() {
+  cxxopts::Options options(
+      "vit pull", "Fetch a model from the Hugging Face hub; afterwards -m NAME finds it.\n");
+  options.custom_help("NAME [OPTION...]");
+  options.add_options("", {
+                              {"revision", "a branch, tag or commit",
+                               cxxopts::value<std::string>()->default_value("main"), "NAME"},
+                              {"offline", "fetch nothing: succeed only if it is there already"},
+                              {"h,help", "this text"},
+                          });
+  return options;
+}
+
+/// A short name or OWNER/NAME to the repository.
+std::string repository_of(const std::string& name) {
+  const auto known = weights::find_in_catalogue(name);
+  if (known.size() == 1) return known.front().hub;
+  if (known.size() > 1) {
+    std::string list;
+    for (const auto& model : known) list += "\n  " + model.name;
+    fail(name, ": the catalogue has several of this architecture, name one of them:", list);
+  }
+  if (is_hub_name(name)) return name;
+  std::vector<std::string> names;
+  for (const auto& model : weights::catalogue()) names.push_back(model.name);
+  const std::string meant = nearest(name, names);
+  fail("unknown model '", name, "'", meant.empty() ? "" : ", did you mean '" + meant + "'?",
+       meant.empty() ? "; " : " ", "'vit models' lists the known ones, OWNER/NAME fetches any ",
+       "repository of the hub");
+}
+
+/// Fetches the files of one repository into one folder.
+class Pull {
+ public:
+  Pull(HubRepository& repository, fs::path folder)
+      : repository_(repository), folder_(std::move(folder)), before_(read_pulled(folder_)) {}
+
+  PulledModel run(const std::string& revision) {
+    fs::create_directories(folder_);
+    fetch_if_there("config.json");
+    fetch_if_there("preprocessor_config.json");
+    fetch_weights();
+    PulledModel model{repository_.name(), revision, repository_.commit(), files_};
+    write_pulled(folder_, model);
+    return model;
+  }
+
+ private:
+  bool fetch_if_there(const std::string& name) {
+    const auto remote = repository_.find(name);
+    if (remote) fetch(*remote);
+    return remote.has_value();
+  }
+
+  bool is_up_to_date(const RemoteFile& remote) const {
+    if (!before_ || remote.etag.empty()) return false;
+    const auto known = before_->files.find(remote.name);
+    std::error_code error;
+    return known != before_->files.end() && known->second.etag == remote.etag &&
+           fs::file_size(folder_ / remote.name, error) == known->second.size && !error;
+  }
+
+  void fetch(const RemoteFile& remote) {
+    const bool up_to_date = is_up_to_date(remote);
+    if (!up_to_date) {
+      ProgressBar bar(remote.name, remote.size);
+      download(repository_, remote, folder_ / remote.name,
+               [&](std::uintmax_t bytes) { bar.update(bytes); });
+    }
+    const std::uintmax_t size = fs::file_size(folder_ / remote.name);
+    files_[remote.name] = {size, remote.etag};
+    const char* state = up_to_date                 ? "is up to date"
+                        : remote.etag.size() == 64 ? "sha256 as promised"
+                        : remote.etag.size() == 40 ? "git sha1 as promised"
+                                                   : "not checked: the hub named no hash";
+    write_output("  " + fit(printable(remote.name), 28) + "  " + format_bytes(size) + ", " + state +
+                 "\n");
+  }
+
+  void fetch_weights() {
+    for (const auto* name : kWeights) {
+      if (!fetch_if_there(name)) continue;
+      if (std::string_view(name) == kShardIndex) fetch_shards();
+      return;
+    }
+    fetch_only_weights(repository_.list());
+  }
+
+  void fetch_shards() {
+    std::ifstream file(folder_ / kShardIndex);
+    const auto index = nlohmann::json::parse(file, nullptr, false);
+    if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object())
+      fail(repository_.name(), ": ", kShardIndex, " has no weight_map");
+    std::set<std::string> shards;
+    for (const auto& [tensor, shard] : index["weight_map"].items()) {
+      // A name that leads out of the folder must not be written to.
+      const fs::path name = shard.is_string() ? shard.get<std::string>() : "";
+      if (name.empty() || name.has_parent_path() || name == "..")
+        fail(repository_.name(), ": ", kShardIndex, " names the shard ", shard.dump());
+      shards.insert(name.string());
+    }
+    for (const auto& shard : shards)
+      if (!fetch_if_there(shard)) fail(repository_.name(), ": has no ", shard);
+  }
+
+  void fetch_only_weights(const std::vector<std::string>& names) {
+    std::string listed;
+    std::vector<std::string> candidates;
+    for (const auto& name : names) {
+      const std::string extension = fs::path(name).extension().string();
+      if (std::ranges::find(kExtensions, extension) == std::end(kExtensions)) continue;
+      candidates.push_back(name);
+      listed += (listed.empty() ? "" : ", ") + name;
+    }
+    if (candidates.empty())
+      fail(repository_.name(), ": holds no weights that this toolkit reads (safetensors, PyTorch, ",
+           "NumPy, GGUF)");
+    if (candidates.size() > 1)
+      fail(repository_.name(), ": holds several weight files, fetch one by hand: ", listed);
+    fetch_if_there(candidates.front());
+  }
+
+  HubRepository& repository_;
+  fs::path folder_;
+  std::optional<PulledModel> before_;
+  std::map<std::string, PulledFile> files_;
+};
+
+int pull(const std::string& name, const std::string& revision, bool offline) {
+  const std::string hub = repository_of(name);
+  const fs::path folder = model_folder(hub, revision);
+  if (offline) {
+    if (!read_pulled(folder))
+      fail(hub, ": is not in the cache, and nothing is fetched offline (--offline or ",
+           "HF_HUB_OFFLINE)");
+    write_output(hub + " is in " + printable(folder.string()) + "\n");
+    return 0;
+  }
+  HubSettings settings = hub_from_environment();
+  settings.revision = revision;
+  HttpClient client;
+  HubRepository repository(client, settings, hub);
+  write_output(hub + " to " + printable(folder.string()) + "\n");
+  Pull(repository, folder).run(revision);
+  const std::string suffix = revision == "main" ? "" : "@" + revision;
+  write_output("done: vit classify -m " + hub + printable(suffix) + " IMAGE\n");
+  return 0;
+}
+
+}  // namespace
+
+int run_pull(Arguments arguments) {
+  cxxopts::Options options = pull_options();
+  const auto parsed = parse(options, arguments);
+  if (parsed.count("help")) {
+    write_output(help_text(options, {""}, kExamples) + std::string(kEnvironment));
+    return 0;
+  }
+  const auto& operands = parsed.unmatched();
+  if (operands.size() != 1)
+    fail_usage(operands.size(),
+               " names given, expected one: a short name that 'vit models' lists, ",
+               "or OWNER/NAME on the hub");
+  const auto revision = parsed["revision"].as<std::string>();
+  if (revision.empty()) fail_usage("option '--revision' got '', expected a branch, tag or commit");
+  return pull(operands.front(), revision, parsed.count("offline") || offline_by_environment());
+}
+
+}  // namespace vit::tools
