@@ -38,7 +38,8 @@ std::vector<std::string> with(std::vector<std::string> rooms,
 
 /// A longer folder comes before the shorter one that contains it.
 const std::vector<Room>& rooms() {
-  static const auto library = with(kBeforeModel, {"vit/model", "vit/interpret", "vit/train"});
+  static const auto library =
+      with(kBeforeModel, {"vit/model", "vit/gradient", "vit/interpret", "vit/train"});
   static const std::vector<Room> table{
       {"vit/base", true, {}},
       {"vit/kernels", true, {"vit/base"}},
@@ -46,8 +47,9 @@ const std::vector<Room>& rooms() {
       {"patch", true, {"vit/base", "vit/kernels"}},
       {"vit/encoder", true, {"vit/base", "vit/kernels"}},
       {"vit/model", true, kBeforeModel},
-      {"vit/interpret", true, with(kBeforeModel, {"vit/model"})},
-      {"vit/train", true, with(kBeforeModel, {"vit/model"})},
+      {"vit/gradient", true, with(kBeforeModel, {"vit/model"})},
+      {"vit/interpret", true, with(kBeforeModel, {"vit/model", "vit/gradient"})},
+      {"vit/train", true, with(kBeforeModel, {"vit/model", "vit/gradient"})},
       {"vit", true, library},  // the umbrella header
       {"tools", false, with(library, {"vit"})},
       {"tests", false, with(library, {"vit", "tools"})},

@@ -14,19 +14,51 @@ void keep_openblas_single_threaded() {
   [[maybe_unused]] static const bool once = (openblas_set_num_threads(1), true);
 }
 
+blasint narrow(size_t n) {
+  return static_cast<blasint>(n);
+}
+
+CBLAS_TRANSPOSE order(Transpose transpose) {
+  return transpose == Transpose::kYes ? CblasTrans : CblasNoTrans;
+}
+
+/// The inner dimension, after a check that all three agree.
+template <typename T>
+size_t inner_dimension(BasicMatrixView<const T> a, [[maybe_unused]] BasicMatrixView<const T> b,
+                       [[maybe_unused]] BasicMatrixView<T> c, const Product& product) {
+  const bool a_turned = product.a == Transpose::kYes;
+  [[maybe_unused]] const bool b_turned = product.b == Transpose::kYes;
+  const size_t inner = a_turned ? a.rows : a.cols;
+  assert((a_turned ? a.cols : a.rows) == c.rows);
+  assert((b_turned ? b.rows : b.cols) == c.cols);
+  assert((b_turned ? b.cols : b.rows) == inner);
+  return inner;
+}
+
 }  // namespace
+
+void gemm(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product& product) {
+  const size_t inner = inner_dimension(a, b, c, product);
+  if (c.empty()) return;
+  keep_openblas_single_threaded();
+  cblas_sgemm(CblasRowMajor, order(product.a), order(product.b), narrow(c.rows), narrow(c.cols),
+              narrow(inner), static_cast<float>(product.alpha), a.data, narrow(a.stride), b.data,
+              narrow(b.stride), static_cast<float>(product.beta), c.data, narrow(c.stride));
+}
+
+void gemm(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
+          BasicMatrixView<double> c, const Product& product) {
+  const size_t inner = inner_dimension(a, b, c, product);
+  if (c.empty()) return;
+  keep_openblas_single_threaded();
+  cblas_dgemm(CblasRowMajor, order(product.a), order(product.b), narrow(c.rows), narrow(c.cols),
+              narrow(inner), product.alpha, a.data, narrow(a.stride), b.data, narrow(b.stride),
+              product.beta, c.data, narrow(c.stride));
+}
 
 void gemm(ConstMatrixView a, ConstMatrixView b, Transpose transpose_b, MatrixView c, float alpha,
           float beta) {
-  const bool transposed = transpose_b == Transpose::kYes;
-  assert(a.rows == c.rows && (transposed ? b.rows : b.cols) == c.cols &&
-         a.cols == (transposed ? b.cols : b.rows));
-  if (c.empty()) return;
-  keep_openblas_single_threaded();
-  const auto narrow = [](size_t n) { return static_cast<blasint>(n); };
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, transposed ? CblasTrans : CblasNoTrans, narrow(c.rows),
-              narrow(c.cols), narrow(a.cols), alpha, a.data, narrow(a.stride), b.data,
-              narrow(b.stride), beta, c.data, narrow(c.stride));
+  gemm(a, b, c, {.a = Transpose::kNo, .b = transpose_b, .alpha = alpha, .beta = beta});
 }
 
 }  // namespace vit

@@ -11,4 +11,16 @@ enum class Transpose { kNo, kYes };
 void gemm(ConstMatrixView a, ConstMatrixView b, Transpose transpose_b, MatrixView c,
           float alpha = 1.0f, float beta = 0.0f);
 
+/// c = alpha · op(a) · op(b) + beta · c.
+struct Product {
+  Transpose a = Transpose::kNo;
+  Transpose b = Transpose::kNo;
+  double alpha = 1.0;
+  double beta = 0.0;
+};
+void gemm(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product& product);
+/// The same in double precision, for tests of gradients.
+void gemm(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
+          BasicMatrixView<double> c, const Product& product);
+
 }  // namespace vit

@@ -1,0 +1,65 @@
+// The differentiable model gives the answers of the fast one, on every reference checkpoint.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "patch/image.h"
+#include "patch/patchify.h"
+#include "vit/gradient/network.h"
+#include "vit/model/load.h"
+
+namespace vit::gradient {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Reference {
+  std::string folder;
+  std::string file = "";
+  size_t heads = 0;
+  size_t height = 0;
+  size_t width = 0;
+};
+
+class GoldenForward : public ::testing::TestWithParam<Reference> {};
+
+TEST_P(GoldenForward, EqualsTheInferenceModel) {
+  const fs::path folder = fs::path(VIT_GOLDENS) / GetParam().folder;
+  const fs::path path = GetParam().file.empty() ? folder : folder / GetParam().file;
+  const auto checkpoint = weights::open(path, {.heads = GetParam().heads});
+  Recipe recipe = checkpoint.recipe;
+  if (GetParam().height != 0) recipe = scaled_to(recipe, GetParam().height, GetParam().width);
+  const Model model = load_model(
+      checkpoint, {.image_height = recipe.crop_height, .image_width = recipe.crop_width});
+  ModelWorkspace workspace(model);
+  patch::apply_recipe(patch::read_image(folder / "image.png"), recipe, workspace.recipe,
+                      workspace.pixels);
+  std::vector<float> expected(model.config.outputs());
+  run(model, workspace, expected);
+
+  const auto network = load_network<float>(checkpoint, recipe.crop_height, recipe.crop_width);
+  Trace<float> trace;
+  const ConstMatrixView logits =
+      forward<float>(network, {.patches = workspace.patches, .images = 1}, trace);
+  ASSERT_EQ(logits.cols, expected.size());
+  float largest = 0.0f;
+  for (const float value : expected) largest = std::max(largest, std::abs(value));
+  for (size_t i = 0; i < expected.size(); ++i)
+    EXPECT_NEAR(logits(0, i), expected[i], 1e-5f * largest) << "output " << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Checkpoint, GoldenForward,
+    ::testing::Values(Reference{"timm_vit"}, Reference{"timm_deit3"},
+                      Reference{"timm_deit_distilled"}, Reference{"timm_dinov2"},
+                      Reference{"timm_dinov2_registers"}, Reference{"timm_dinov2_swiglu"},
+                      Reference{"timm_gap_registers"}, Reference{"timm_siglip_map"},
+                      Reference{"timm_clip_quickgelu"}, Reference{"timm_nonsquare"},
+                      Reference{"hf_vit"}, Reference{"hf_dinov2"},
+                      Reference{.folder = "hf_deit_distilled", .height = 96, .width = 64}),
+    [](const auto& test) { return test.param.folder; });
+
+}  // namespace
+}  // namespace vit::gradient

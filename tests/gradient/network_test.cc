@@ -1,0 +1,327 @@
+// Every gradient against central differences in double precision, for every kind of part.
+#include "vit/gradient/network.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "tests/support/random_checkpoint.h"
+#include "vit/base/error.h"
+
+namespace vit::gradient {
+namespace {
+
+/// Six patches, two images, two blocks, 12 wide: small enough to differentiate by hand.
+ModelConfig tiny() {
+  ModelConfig c;
+  c.architecture = "tiny";
+  c.image_height = 4;
+  c.image_width = 6;
+  c.patch_height = c.patch_width = 2;
+  c.position_grid = {2, 3};
+  c.width = 12;
+  c.depth = 2;
+  c.heads = c.key_value_heads = 3;
+  c.mlp_width = 20;
+  c.classes = 5;
+  return c;
+}
+
+struct Case {
+  std::string name;
+  void (*change)(ModelConfig& config);
+};
+
+constexpr size_t kImages = 2;
+
+Numbers<double> random_numbers(size_t rows, size_t cols, unsigned seed) {
+  std::mt19937 engine(seed);
+  std::normal_distribution<double> normal;
+  Numbers<double> numbers(rows, cols);
+  for (size_t r = 0; r < rows; ++r)
+    for (double& value : numbers.view().row_span(r)) value = normal(engine);
+  return numbers;
+}
+
+/// A network with lively weights, a batch, and the scalar whose gradient is checked: the logits
+/// weighted by random numbers, squared to have curvature.
+class Fixture {
+ public:
+  explicit Fixture(const ModelConfig& config, bool drop_path = false)
+      : network(load_network<double>(test::random_checkpoint(config))),
+        patches(random_numbers(kImages * config.grid().count(), config.patch_size(), 7)),
+        weights(random_numbers(kImages, config.outputs(), 8)),
+        paths(drop_path ? 2 * config.depth : 0, drop_path ? kImages : 0) {
+    for (size_t r = 0; r < paths.rows(); ++r)
+      for (size_t b = 0; b < kImages; ++b) paths.view()(r, b) = (r + b) % 3 == 0 ? 0.0 : 1.25;
+  }
+
+  ConstView<double> run() {
+    return forward<double>(network, {.patches = patches, .images = kImages, .paths = paths}, trace);
+  }
+  double loss() {
+    const ConstView<double> logits = run();
+    double sum = 0.0;
+    for (size_t r = 0; r < logits.rows; ++r)
+      for (size_t c = 0; c < logits.cols; ++c)
+        sum += weights.view()(r, c) * (logits(r, c) + 0.1 * logits(r, c) * logits(r, c));
+    return sum;
+  }
+  Numbers<double> loss_gradient() {
+    const ConstView<double> logits = run();
+    Numbers<double> gradient(logits.rows, logits.cols);
+    for (size_t r = 0; r < logits.rows; ++r)
+      for (size_t c = 0; c < logits.cols; ++c)
+        gradient.view()(r, c) = weights.view()(r, c) * (1.0 + 0.2 * logits(r, c));
+    return gradient;
+  }
+
+  Network<double> network;
+  Numbers<double> patches;
+  Numbers<double> weights;
+  Numbers<double> paths;
+  Trace<double> trace;
+};
+
+/// (f(x + h·d) - f(x - h·d)) / 2h, off by h²·f''' and by rounding/h: 1e-5 balances the two.
+constexpr double kStep = 1e-5;
+constexpr double kRelative = 1e-6;
+
+/// Along `direction` in the numbers from `first` on.
+double central_difference(Fixture& f, double* first, const std::vector<double>& direction) {
+  const std::vector<double> before(first, first + direction.size());
+  const auto at = [&](double step) {
+    for (size_t i = 0; i < direction.size(); ++i) first[i] = before[i] + step * direction[i];
+    return f.loss();
+  };
+  const double slope = (at(kStep) - at(-kStep)) / (2.0 * kStep);
+  std::copy(before.begin(), before.end(), first);
+  return slope;
+}
+
+/// A whole tensor along random directions: an error in any single number shows.
+void expect_gradient(Fixture& f, const std::string& name, double* numbers,
+                     std::span<const double> gradient) {
+  double norm = 0.0;
+  for (const double g : gradient) norm += g * g;
+  norm = std::sqrt(norm);
+  std::mt19937 engine(5);
+  std::normal_distribution<double> normal;
+  for (int round = 0; round < 3; ++round) {
+    std::vector<double> direction(gradient.size());
+    double expected = 0.0;
+    for (size_t i = 0; i < direction.size(); ++i) {
+      direction[i] = normal(engine);
+      expected += direction[i] * gradient[i];
+    }
+    EXPECT_NEAR(central_difference(f, numbers, direction), expected, kRelative * (norm + 1e-3))
+        << name << ", gradient norm " << norm;
+  }
+}
+
+class Gradients : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Gradients, OfEveryTensorMatchCentralDifferences) {
+  ModelConfig config = tiny();
+  GetParam().change(config);
+  Fixture f(config, true);
+  const Numbers<double> dlogits = f.loss_gradient();
+  std::vector<double> gradients(f.network.layout.size());
+  Numbers<double> dpatches(f.patches.rows(), f.patches.cols());
+  backward<double>(f.network, f.trace, dlogits, {.parameters = gradients, .patches = dpatches});
+  for (const Slot& slot : f.network.layout.slots())
+    expect_gradient(f, slot.name, f.network.numbers.data() + slot.offset,
+                    {gradients.data() + slot.offset, slot.size()});
+  expect_gradient(f, "patches", f.patches.view().data, {dpatches.view().data, dpatches.size()});
+}
+
+const Case kCases[] = {
+    {"PlainPreNorm", [](ModelConfig&) {}},
+    {"LayerScale", [](ModelConfig& c) { c.layer_scale = true; }},
+    {"GeluTanh", [](ModelConfig& c) { c.activation = Activation::kGeluTanh; }},
+    {"QuickGelu", [](ModelConfig& c) { c.activation = Activation::kQuickGelu; }},
+    {"Silu", [](ModelConfig& c) { c.activation = Activation::kSilu; }},
+    {"Relu", [](ModelConfig& c) { c.activation = Activation::kRelu; }},
+    {"GatedMlp",
+     [](ModelConfig& c) {
+       c.gated_mlp = true;
+       c.activation = Activation::kSilu;
+     }},
+    {"RmsNorm", [](ModelConfig& c) { c.norm = NormKind::kRmsNorm; }},
+    {"QueryKeyNorm", [](ModelConfig& c) { c.qk_norm = true; }},
+    {"InnerNorms", [](ModelConfig& c) { c.attention_norm = c.mlp_norm = true; }},
+    {"GroupedQueries",
+     [](ModelConfig& c) {
+       c.heads = 6;
+       c.key_value_heads = 2;
+     }},
+    {"NoBiases",
+     [](ModelConfig& c) {
+       c.qkv_bias = c.projection_bias = c.mlp_bias = c.patch_bias = c.head_bias = false;
+     }},
+    {"PostNorm",
+     [](ModelConfig& c) {
+       c.block = BlockKind::kPostNorm;
+       c.layer_scale = true;
+     }},
+    {"ResidualPostNorm",
+     [](ModelConfig& c) {
+       c.block = BlockKind::kResidualPostNorm;
+       c.layer_scale = true;
+     }},
+    {"ParallelBlocks",
+     [](ModelConfig& c) {
+       c.block = BlockKind::kParallel;
+       c.layer_scale = true;
+     }},
+    {"TwoBranches",
+     [](ModelConfig& c) {
+       c.branches = 2;
+       c.layer_scale = true;
+     }},
+    {"MeanPooling",
+     [](ModelConfig& c) {
+       c.prefix = {};
+       c.pooling = Pooling::kMean;
+       c.final_norm = false;
+       c.pooled_norm = true;
+     }},
+    {"MaxPooling", [](ModelConfig& c) { c.pooling = Pooling::kMax; }},
+    {"MeanMaxPooling",
+     [](ModelConfig& c) {
+       c.pooling = Pooling::kMeanMax;
+       c.pool_prefix = true;
+     }},
+    {"ClassAndMeanPooling", [](ModelConfig& c) { c.pooling = Pooling::kClassAndMean; }},
+    {"AttentionPooling", [](ModelConfig& c) { c.pooling = Pooling::kAttention; }},
+    {"RegistersAndNoPrefixPositions",
+     [](ModelConfig& c) {
+       c.prefix = {PrefixToken::kClass, PrefixToken::kRegister, PrefixToken::kRegister};
+       c.positions_cover_prefix = false;
+     }},
+    {"Distilled",
+     [](ModelConfig& c) {
+       c.prefix = {PrefixToken::kClass, PrefixToken::kDistillation};
+       c.distilled_head = true;
+     }},
+    {"PreLogits", [](ModelConfig& c) { c.pre_logits = 9; }},
+    {"NoClassifier", [](ModelConfig& c) { c.classes = 0; }},
+    {"NormOnPatchesAndOnAllTokens",
+     [](ModelConfig& c) { c.patch_norm = c.norm_before_blocks = true; }},
+    {"SinusoidalPositions1d", [](ModelConfig& c) { c.positions = PositionKind::kSinusoidal1d; }},
+    {"SinusoidalPositions2d", [](ModelConfig& c) { c.positions = PositionKind::kSinusoidal2d; }},
+};
+
+INSTANTIATE_TEST_SUITE_P(Model, Gradients, ::testing::ValuesIn(kCases),
+                         [](const auto& test) { return test.param.name; });
+
+/// What the hook saw: of the probabilities of one layer, all images.
+struct Seen {
+  std::vector<double> probabilities;
+  std::vector<double> gradient;
+};
+
+std::vector<Seen> watch(Fixture& f) {
+  std::vector<Seen> seen(f.network.config.depth);
+  BackwardTaps<double> taps;
+  taps.attention = [&](const AttentionTap<double>& tap) {
+    Seen& layer = seen.at(tap.layer);
+    for (size_t r = 0; r < tap.gradient.rows; ++r) {
+      const auto p = tap.probabilities.row_span(r), g = tap.gradient.row_span(r);
+      layer.probabilities.insert(layer.probabilities.end(), p.begin(), p.end());
+      layer.gradient.insert(layer.gradient.end(), g.begin(), g.end());
+    }
+  };
+  const Numbers<double> dlogits = f.loss_gradient();
+  backward<double>(f.network, f.trace, dlogits, {}, &taps);
+  return seen;
+}
+
+TEST(AttentionHook, HandsOutEveryLayerAndHeadWithRowsThatSumToOne) {
+  Fixture f(tiny());
+  const std::vector<Seen> seen = watch(f);
+  const size_t tokens = f.network.config.tokens();
+  for (const Seen& layer : seen) {
+    ASSERT_EQ(layer.probabilities.size(), kImages * 3 * tokens * tokens);
+    for (size_t r = 0; r < layer.probabilities.size(); r += tokens) {
+      double sum = 0.0;
+      for (size_t c = 0; c < tokens; ++c) sum += layer.probabilities[r + c];
+      EXPECT_NEAR(sum, 1.0, 1e-12);
+    }
+  }
+}
+
+/// Adding e to the bias of the values of one head moves all its outputs as one: the change of the
+/// loss is what the gradients of the probabilities say about a scaling of the attention. Checked
+/// through the softmax: dY/ds = p · (dY/dp - sum p · dY/dp) against a bias on the query side.
+TEST(AttentionHook, GradientsAgreeWithThoseOfTheQueriesBias) {
+  Fixture f(tiny());
+  const std::vector<Seen> seen = watch(f);
+  const ModelConfig& c = f.network.config;
+  const size_t tokens = c.tokens(), d = c.head_width(), layer = 1, head = 2;
+  const Slot& bias = *f.network.layout.find("blocks.1.attn.qkv.bias");
+  // The same number added to one query feature of every token adds it times the keys' feature.
+  const Numbers<double>& qkv = f.trace.blocks[layer].branches[0].attention.qkv;
+  const double scale = 1.0 / std::sqrt(static_cast<double>(d));
+  double expected = 0.0;
+  for (size_t image = 0; image < kImages; ++image)
+    for (size_t i = 0; i < tokens; ++i) {
+      const size_t row = ((image * c.heads + head) * tokens + i) * tokens;
+      const double* p = &seen[layer].probabilities[row];
+      const double* g = &seen[layer].gradient[row];
+      double mean = 0.0;
+      for (size_t j = 0; j < tokens; ++j) mean += p[j] * g[j];
+      for (size_t j = 0; j < tokens; ++j)
+        expected +=
+            scale * p[j] * (g[j] - mean) * qkv.view()(image * tokens + j, c.width + head * d);
+    }
+  const double measured =
+      central_difference(f, f.network.numbers.data() + bias.offset + head * d, {1.0});
+  EXPECT_NEAR(measured, expected, 1e-6 * (std::abs(expected) + 1e-3));
+}
+
+TEST(AttentionHook, SeesThePoolsOwnAttention) {
+  ModelConfig config = tiny();
+  config.pooling = Pooling::kAttention;
+  Fixture f(config);
+  size_t calls = 0;
+  BackwardTaps<double> taps;
+  taps.pooling = [&](const AttentionTap<double>& tap) {
+    EXPECT_EQ(tap.probabilities.rows, 3u);
+    EXPECT_EQ(tap.gradient.cols, 6u);
+    ++calls;
+  };
+  const Numbers<double> dlogits = f.loss_gradient();
+  backward<double>(f.network, f.trace, dlogits, {}, &taps);
+  EXPECT_EQ(calls, kImages);
+}
+
+TEST(Network, ABatchGivesWhatItsImagesGiveAlone) {
+  Fixture f(tiny());
+  const ConstView<double> logits = f.run();
+  Trace<double> alone;
+  for (size_t image = 0; image < kImages; ++image) {
+    const ConstView<double> own = f.patches.view().row_range(image * 6, 6);
+    const ConstView<double> single =
+        forward<double>(f.network, {.patches = own, .images = 1}, alone);
+    for (size_t c = 0; c < logits.cols; ++c) EXPECT_NEAR(logits(image, c), single(0, c), 1e-12);
+  }
+}
+
+TEST(Network, RefusesWhatHasNoBackwardPass) {
+  ModelConfig config = tiny();
+  config.width = 12;
+  config.attention = AttentionKind::kDifferential;
+  try {
+    make_network<float>(config);
+    FAIL() << "accepted differential attention";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "tiny: differential attention has no backward pass here, expected standard "
+                 "attention");
+  }
+}
+
+}  // namespace
+}  // namespace vit::gradient

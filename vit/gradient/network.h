@@ -1,0 +1,80 @@
+/// A Vision Transformer that can be differentiated. T is float for training and relevance, double
+/// for the tests of its gradients.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "vit/gradient/block.h"
+#include "vit/gradient/embedding.h"
+#include "vit/gradient/head.h"
+#include "vit/gradient/layout.h"
+#include "weights/checkpoint.h"
+
+namespace vit::gradient {
+
+/// One model: what it is, and its numbers. Shared by threads as long as nobody changes them.
+template <typename T>
+struct Network {
+  ModelConfig config;  ///< the stored position grid is the grid that the model runs on
+  Layout layout;
+  std::vector<T> numbers;        ///< all parameters, in the order of `layout`
+  Numbers<T> fixed_positions{};  ///< a sinusoidal table, where the model has one
+};
+
+/// All numbers zero. Throws an Error if the configuration has no backward pass.
+template <typename T>
+Network<T> make_network(const ModelConfig& config);
+
+/// The checkpoint's weights. Another image size than its own (0: its own) resamples the positions.
+template <typename T>
+Network<T> load_network(const weights::Checkpoint& checkpoint, size_t image_height = 0,
+                        size_t image_width = 0);
+
+/// Images of one size, ready for the model.
+template <typename T>
+struct Batch {
+  ConstView<T> patches;  ///< [B·N, 3·P·P] as patch::patchify cuts them; must outlive backward()
+  size_t images = 1;     ///< B
+  ConstView<T> paths{};  ///< drop path: [2·depth, B] factors on attention and MLP updates, or none
+};
+
+/// Every activation of one batch, and room for the way back. Grows with the largest batch seen.
+template <typename T>
+struct Trace {
+  size_t images = 0;
+  ConstView<T> paths{};
+  EmbeddingTrace<T> embedding;
+  std::vector<BlockTrace<T>> blocks;
+  HeadTrace<T> head;
+
+  Numbers<T> gradient;  ///< [B·T, D], on its way back
+  BlockScratch<T> block_scratch;
+  HeadScratch<T> head_scratch;
+  Numbers<T> embedding_scratch;
+};
+
+/// The logits (or features) [B, outputs], which live in the trace.
+template <typename T>
+ConstView<T> forward(const Network<T>& network, const Batch<T>& batch, Trace<T>& trace);
+
+/// Who looks on while the gradient passes.
+template <typename T>
+struct BackwardTaps {
+  AttentionHook<T> attention{};  ///< from the last layer to the first
+  AttentionHook<T> pooling{};    ///< the attention pool's own
+};
+
+/// What backward() is to produce besides what its taps see.
+template <typename T>
+struct Wanted {
+  std::span<T> parameters{};  ///< gradients are added here, in the order of the layout; empty: none
+  View<T> patches{};          ///< [B·N, 3·P·P], overwritten; empty: none
+};
+
+/// From `dlogits` [B, outputs], the gradient at the logits of the forward() before it.
+template <typename T>
+void backward(const Network<T>& network, Trace<T>& trace, ConstView<T> dlogits,
+              const Wanted<T>& wanted, const BackwardTaps<T>* taps = nullptr);
+
+}  // namespace vit::gradient

@@ -1,0 +1,262 @@
+#include "vit/gradient/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "vit/kernels/backward.h"
+#include "vit/kernels/isa_kernels.h"
+
+namespace vit::gradient {
+namespace {
+
+/// One group of columns of one row on its way back through a norm.
+template <typename T>
+struct NormRow {
+  const T* x;
+  const T* gamma;
+  T* dy;  ///< becomes dx
+  T* dgamma;
+  T* dbeta;
+  size_t n;
+};
+
+// ------------------------------------------------------------------------------------- float
+
+struct NormIo {
+  const float* x;
+  const float* beta;
+  float* y;
+};
+
+void norm_row(const NormRule& rule, const NormPart<const float>& norm, const float* x, float* y) {
+  const IsaKernels& kernels = isa_kernels(active_isa());
+  const auto eps = static_cast<float>(rule.eps);
+  const size_t n = norm.weight.size();
+  if (rule.kind == NormKind::kLayerNorm)
+    kernels.layer_norm_row(x, norm.weight.data(), norm.bias.data(), eps, y, n);
+  else
+    kernels.rms_norm_row(x, norm.weight.data(), eps, y, n);
+}
+
+void norm_row_back(const NormRule& rule, const NormRow<float>& r) {
+  const BackwardKernels& kernels = backward_kernels();
+  const NormBackwardRow row{.x = r.x,
+                            .gamma = r.gamma,
+                            .dy = r.dy,
+                            .eps = static_cast<float>(rule.eps),
+                            .n = r.n,
+                            .dx = r.dy,
+                            .dgamma = r.dgamma,
+                            .dbeta = r.dbeta};
+  rule.kind == NormKind::kLayerNorm ? kernels.layer_norm(row) : kernels.rms_norm(row);
+}
+
+void activation_row(Activation activation, const float* x, float* y, size_t n) {
+  isa_kernels(active_isa()).activation_row(activation, x, y, n);
+}
+
+void activation_row_back(Activation activation, const float* x, float* dy, size_t n) {
+  backward_kernels().activation(activation, x, dy, dy, n);
+}
+
+void softmax_row(double scale, float* x, size_t n) {
+  const IsaKernels& kernels = isa_kernels(active_isa());
+  const float sum = kernels.exp_row(x, n, static_cast<float>(scale));
+  kernels.scale_row(x, 1.0f / sum, x, n);
+}
+
+void softmax_row_back(double scale, const float* p, float* dp, size_t n) {
+  backward_kernels().softmax(p, dp, static_cast<float>(scale), dp, n);
+}
+
+void add_row(const float* x, const float* factors, float* y, size_t n) {
+  isa_kernels(active_isa()).add_row(x, factors, y, n);
+}
+
+// ------------------------------------------------------------------------------------ double
+
+struct Statistics {
+  double mean = 0.0;
+  double scale = 1.0;
+};
+
+Statistics statistics_of(const NormRule& rule, const double* x, size_t n) {
+  const auto count = static_cast<double>(n);
+  Statistics s;
+  if (rule.kind == NormKind::kLayerNorm) {
+    for (size_t i = 0; i < n; ++i) s.mean += x[i];
+    s.mean /= count;
+  }
+  double squares = 0.0;
+  for (size_t i = 0; i < n; ++i) squares += (x[i] - s.mean) * (x[i] - s.mean);
+  s.scale = 1.0 / std::sqrt(squares / count + rule.eps);
+  return s;
+}
+
+void norm_row(const NormRule& rule, const NormPart<const double>& norm, const double* x,
+              double* y) {
+  const size_t n = norm.weight.size();
+  const Statistics s = statistics_of(rule, x, n);
+  for (size_t i = 0; i < n; ++i)
+    y[i] = (x[i] - s.mean) * s.scale * norm.weight[i] + (norm.bias.empty() ? 0.0 : norm.bias[i]);
+}
+
+void norm_row_back(const NormRule& rule, const NormRow<double>& r) {
+  const Statistics s = statistics_of(rule, r.x, r.n);
+  const auto count = static_cast<double>(r.n);
+  double mean_g = 0.0, mean_gx = 0.0;
+  for (size_t i = 0; i < r.n; ++i) {
+    const double normed = (r.x[i] - s.mean) * s.scale;
+    mean_g += r.dy[i] * r.gamma[i] / count;
+    mean_gx += r.dy[i] * r.gamma[i] * normed / count;
+    if (r.dgamma != nullptr) r.dgamma[i] += r.dy[i] * normed;
+    if (r.dbeta != nullptr) r.dbeta[i] += r.dy[i];
+  }
+  if (rule.kind == NormKind::kRmsNorm) mean_g = 0.0;
+  for (size_t i = 0; i < r.n; ++i)
+    r.dy[i] = s.scale * (r.dy[i] * r.gamma[i] - mean_g - (r.x[i] - s.mean) * s.scale * mean_gx);
+}
+
+struct Activated {
+  double value = 0.0;
+  double slope = 1.0;
+};
+
+/// x · sigmoid(inner), where inner has the slope `inner_slope`.
+Activated sigmoid_weighted(double x, double inner, double inner_slope) {
+  const double s = 1.0 / (1.0 + std::exp(-inner));
+  return {x * s, s + x * s * (1.0 - s) * inner_slope};
+}
+
+Activated activated(Activation activation, double x) {
+  switch (activation) {
+    case Activation::kNone:
+      return {x, 1.0};
+    case Activation::kGelu: {
+      const double below = 0.5 * std::erfc(-x / std::numbers::sqrt2);
+      const double density =
+          std::exp(-0.5 * x * x) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+      return {x * below, below + x * density};
+    }
+    case Activation::kGeluTanh: {
+      const double twice = 2.0 * std::sqrt(2.0 / std::numbers::pi);
+      return sigmoid_weighted(x, twice * (x + 0.044715 * x * x * x),
+                              twice * (1.0 + 3.0 * 0.044715 * x * x));
+    }
+    case Activation::kQuickGelu:
+      return sigmoid_weighted(x, 1.702 * x, 1.702);
+    case Activation::kSilu:
+      return sigmoid_weighted(x, x, 1.0);
+    case Activation::kRelu:
+      return x > 0.0 ? Activated{x, 1.0} : Activated{0.0, 0.0};
+  }
+  return {x, 1.0};
+}
+
+void activation_row(Activation activation, const double* x, double* y, size_t n) {
+  for (size_t i = 0; i < n; ++i) y[i] = activated(activation, x[i]).value;
+}
+
+void activation_row_back(Activation activation, const double* x, double* dy, size_t n) {
+  for (size_t i = 0; i < n; ++i) dy[i] *= activated(activation, x[i]).slope;
+}
+
+void softmax_row(double scale, double* x, size_t n) {
+  const double highest = *std::max_element(x, x + n);
+  double sum = 0.0;
+  for (size_t i = 0; i < n; ++i) sum += x[i] = std::exp(scale * (x[i] - highest));
+  for (size_t i = 0; i < n; ++i) x[i] /= sum;
+}
+
+void softmax_row_back(double scale, const double* p, double* dp, size_t n) {
+  double dot = 0.0;
+  for (size_t i = 0; i < n; ++i) dot += p[i] * dp[i];
+  for (size_t i = 0; i < n; ++i) dp[i] = scale * p[i] * (dp[i] - dot);
+}
+
+void add_row(const double* x, const double* factors, double* y, size_t n) {
+  for (size_t i = 0; i < n; ++i) y[i] += factors == nullptr ? x[i] : x[i] * factors[i];
+}
+
+}  // namespace
+
+template <typename T>
+void normalize(const NormRule& rule, const NormPart<const T>& norm, ConstView<T> x, View<T> y) {
+  if (norm.weight.empty()) {
+    if (x.data != y.data) copy<T>(x, y);
+    return;
+  }
+  const size_t n = norm.weight.size();
+  for (size_t r = 0; r < x.rows; ++r)
+    for (size_t c = 0; c < x.cols; c += n) norm_row(rule, norm, x.row(r) + c, y.row(r) + c);
+}
+
+template <typename T>
+void normalize_back(const NormRule& rule, const NormPart<const T>& norm, ConstView<T> x, View<T> dy,
+                    const NormPart<T>& dnorm) {
+  if (norm.weight.empty()) return;
+  const size_t n = norm.weight.size();
+  for (size_t r = 0; r < x.rows; ++r)
+    for (size_t c = 0; c < x.cols; c += n)
+      norm_row_back(rule, NormRow<T>{.x = x.row(r) + c,
+                                     .gamma = norm.weight.data(),
+                                     .dy = dy.row(r) + c,
+                                     .dgamma = dnorm.weight.data(),
+                                     .dbeta = dnorm.bias.data(),
+                                     .n = n});
+}
+
+template <typename T>
+void activate(Activation activation, ConstView<T> x, View<T> y) {
+  for (size_t r = 0; r < x.rows; ++r) activation_row(activation, x.row(r), y.row(r), x.cols);
+}
+
+template <typename T>
+void activate_back(Activation activation, ConstView<T> x, View<T> dy) {
+  for (size_t r = 0; r < x.rows; ++r) activation_row_back(activation, x.row(r), dy.row(r), x.cols);
+}
+
+template <typename T>
+void softmax(double scale, View<T> x) {
+  for (size_t r = 0; r < x.rows; ++r) softmax_row(scale, x.row(r), x.cols);
+}
+
+template <typename T>
+void softmax_back(double scale, ConstView<T> p, View<T> dp) {
+  for (size_t r = 0; r < p.rows; ++r) softmax_row_back(scale, p.row(r), dp.row(r), p.cols);
+}
+
+template <typename T>
+void add(ConstView<T> x, std::span<const std::type_identity_t<T>> factors, View<T> y) {
+  for (size_t r = 0; r < x.rows; ++r) add_row(x.row(r), factors.data(), y.row(r), x.cols);
+}
+
+template <typename T>
+void add_column_sums(ConstView<T> x, std::span<std::type_identity_t<T>> sums) {
+  for (size_t r = 0; r < x.rows; ++r)
+    add_row(x.row(r), static_cast<const T*>(nullptr), sums.data(), x.cols);
+}
+
+template void normalize<float>(const NormRule&, const NormPart<const float>&, ConstView<float>,
+                               View<float>);
+template void normalize<double>(const NormRule&, const NormPart<const double>&, ConstView<double>,
+                                View<double>);
+template void normalize_back<float>(const NormRule&, const NormPart<const float>&, ConstView<float>,
+                                    View<float>, const NormPart<float>&);
+template void normalize_back<double>(const NormRule&, const NormPart<const double>&,
+                                     ConstView<double>, View<double>, const NormPart<double>&);
+template void activate<float>(Activation, ConstView<float>, View<float>);
+template void activate<double>(Activation, ConstView<double>, View<double>);
+template void activate_back<float>(Activation, ConstView<float>, View<float>);
+template void activate_back<double>(Activation, ConstView<double>, View<double>);
+template void softmax<float>(double, View<float>);
+template void softmax<double>(double, View<double>);
+template void softmax_back<float>(double, ConstView<float>, View<float>);
+template void softmax_back<double>(double, ConstView<double>, View<double>);
+template void add<float>(ConstView<float>, std::span<const float>, View<float>);
+template void add<double>(ConstView<double>, std::span<const double>, View<double>);
+template void add_column_sums<float>(ConstView<float>, std::span<float>);
+template void add_column_sums<double>(ConstView<double>, std::span<double>);
+
+}  // namespace vit::gradient
