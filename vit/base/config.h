@@ -115,6 +115,14 @@ struct ModelConfig {
   bool operator==(const ModelConfig&) const = default;
 };
 
+/// A head of a layer, both counted from 0; through the branches of a layer that has several.
+struct HeadId {
+  size_t layer = 0;
+  size_t head = 0;
+
+  bool operator==(const HeadId&) const = default;
+};
+
 /// Throws an Error naming the first field that contradicts another one. `where` opens the message.
 void validate(const ModelConfig& config, std::string_view where);
 

@@ -58,6 +58,12 @@ void combine_probabilities(const Differential& differential, size_t heads, Matri
     }
 }
 
+void silence(std::span<const size_t> heads, size_t head_width, MatrixView context) {
+  for (const size_t head : heads)
+    for (size_t r = 0; r < context.rows; ++r)
+      std::fill_n(context.row(r) + head * head_width, head_width, 0.0f);
+}
+
 AttentionCall make_call(const Attention& a, const Projections& p, const AttentionMask& mask) {
   const size_t pairs = a.differential ? 2 : 1;
   const size_t width = p.queries.cols / (a.heads * pairs);
@@ -104,6 +110,7 @@ void attend(const Attention& a, const AttentionInput& input, Workspace& workspac
     call.values = input.cache->values();
   }
   const MatrixView context = weigh(a, call, input.probabilities, workspace);
+  silence(input.silenced, context.cols / a.heads, context);
   normalize(a.output_norm, context, context, workspace.pool);
   apply(a.project, context, y, epilogue, workspace.pool);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "vit/encoder/cache.h"
 #include "vit/encoder/workspace.h"
@@ -48,6 +49,8 @@ struct AttentionInput {
   AttentionMask mask{};
   KeyValueCache* cache = nullptr;  ///< self-attention over the tokens seen so far
   MatrixView probabilities{};      ///< [H·T, keys], filled if not empty
+  /// Heads whose output is taken as zero: what the model does without them.
+  std::span<const size_t> silenced{};
 };
 
 /// y = epilogue(W_O · concat(heads)). `workspace` must have room for workspace_shape().

@@ -17,7 +17,20 @@ AttentionInput self_attention(const BlockInput& input, ConstMatrixView tokens, s
           .memory = {},
           .mask = input.mask,
           .cache = input.cache,
-          .probabilities = probabilities};
+          .probabilities = probabilities,
+          .silenced = input.silenced};
+}
+
+/// Those of `heads` that belong to a branch, as it counts them.
+std::vector<size_t> heads_of_branch(std::span<const size_t> heads, const Block& block,
+                                    size_t branch) {
+  size_t first = 0;
+  for (size_t i = 0; i < branch; ++i) first += block.attention[i].attention.heads;
+  std::vector<size_t> own;
+  for (const size_t head : heads)
+    if (head >= first && head - first < block.attention[branch].attention.heads)
+      own.push_back(head - first);
+  return own;
 }
 
 /// x += scale · attention(norm(x)); x += scale · mlp(norm(x)).
@@ -47,8 +60,11 @@ void forward_branches(const Block& block, const BlockInput& input, Workspace& wo
   for (size_t i = 0; i < block.attention.size(); ++i) {
     const AttentionBranch& branch = block.attention[i];
     normalize(branch.norm, x, normed, workspace.pool);
-    attend(branch.attention, self_attention(input, normed, i, block.attention.size()), workspace,
-           sum, {.layer_scale = branch.layer_scale, .residual = sum});
+    AttentionInput attention = self_attention(input, normed, i, block.attention.size());
+    const auto silenced = heads_of_branch(input.silenced, block, i);
+    attention.silenced = silenced;
+    attend(branch.attention, attention, workspace, sum,
+           {.layer_scale = branch.layer_scale, .residual = sum});
   }
   copy(sum, x);
   for (const MlpBranch& branch : block.mlp) {

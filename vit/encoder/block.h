@@ -33,6 +33,8 @@ struct BlockInput {
   KeyValueCache* cache = nullptr;
   /// [H·T, keys], or one such matrix after the other for several branches; filled if not empty.
   MatrixView probabilities{};
+  /// Heads whose output is taken as zero, counted through the branches.
+  std::span<const size_t> silenced{};
 };
 
 /// tokens [T, D] are updated in place.

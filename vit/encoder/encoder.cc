@@ -22,6 +22,7 @@ void encode(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
     BlockInput input{.mask = mask};
     if (taps != nullptr && taps->attention)
       input.probabilities = probabilities_of(block, tokens.rows, tapped);
+    if (taps != nullptr && !taps->silenced.empty()) input.silenced = taps->silenced.at(layer);
     forward(block, input, workspace, tokens);
     if (taps != nullptr && taps->attention) taps->attention(layer, input.probabilities);
     if (taps != nullptr && taps->block) taps->block(layer, tokens);

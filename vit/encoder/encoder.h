@@ -19,6 +19,8 @@ struct EncoderTaps {
   std::function<void(size_t layer, ConstMatrixView attention)> attention;
   /// Tokens after a layer, [T, D].
   std::function<void(size_t layer, ConstMatrixView tokens)> block;
+  /// Heads whose output is taken as zero (ablation), a list per layer; empty: none at all.
+  std::vector<std::vector<size_t>> silenced;
 };
 
 /// tokens [T, D] become their encodings, in place. `workspace` must have room for

@@ -46,6 +46,21 @@ size_t images_run_whole(size_t images, size_t workers) {
   return 2 * rest > workers ? images : images - rest;
 }
 
+/// Which heads of each layer are silent; empty where none is.
+std::vector<std::vector<size_t>> silenced_heads(const std::vector<HeadId>& ablate,
+                                                const ModelConfig& config) {
+  if (ablate.empty()) return {};
+  std::vector<std::vector<size_t>> silenced(config.depth);
+  const size_t heads = config.heads * config.branches;
+  for (const auto [layer, head] : ablate) {
+    if (layer >= config.depth || head >= heads)
+      fail("head ", layer, ":", head, " cannot be ablated: the model has layers 0 to ",
+           config.depth - 1, " with heads 0 to ", heads - 1);
+    silenced[layer].push_back(head);
+  }
+  return silenced;
+}
+
 }  // namespace
 
 struct Classifier::State {
@@ -54,6 +69,7 @@ struct Classifier::State {
   std::vector<std::string> labels;
   std::string name;
   float temperature;
+  ModelTaps ablation;  ///< hands nothing over
   mutable ThreadPool threads;
   mutable WorkspacePool workspaces;
 
@@ -64,6 +80,12 @@ struct Classifier::State {
         labels(checkpoint.labels),
         name(model.config.architecture),
         temperature(options.temperature),
+        ablation{.encoder = {.attention = {},
+                             .block = {},
+                             .silenced = silenced_heads(options.ablate, model.config)},
+                 .pixels = {},
+                 .tokens = {},
+                 .pooling = {}},
         threads(options.threads),
         workspaces(model) {
     if (name.empty()) name = std::filesystem::path(checkpoint.path).stem().string();
@@ -74,7 +96,7 @@ struct Classifier::State {
     workspace->encoder.pool = pool;
     patch::apply_recipe(image, recipe, workspace->recipe, workspace->pixels);
     std::vector<float> output(model.config.outputs());
-    run(model, *workspace, output);
+    run(model, *workspace, output, ablation.encoder.silenced.empty() ? nullptr : &ablation);
     workspaces.give_back(std::move(workspace));
     return output;
   }
@@ -117,6 +139,13 @@ const std::vector<std::string>& Classifier::labels() const {
 }
 const std::string& Classifier::name() const {
   return state_->name;
+}
+
+const Model& Classifier::model() const {
+  return state_->model;
+}
+ThreadPool& Classifier::threads() const {
+  return state_->threads;
 }
 
 std::vector<std::vector<float>> Classifier::logits(std::span<const Image> images) const {

@@ -15,6 +15,9 @@
 
 namespace vit {
 
+class ThreadPool;
+struct Model;
+
 using patch::Image;
 using patch::read_image;
 
@@ -31,6 +34,7 @@ struct ClassifierOptions {
   size_t image_width = 0;
   std::optional<PositionResampling> positions{};  ///< unset: the checkpoint's, else bilinear
   float temperature = 1.0f;                       ///< of the softmax over the classes
+  std::vector<HeadId> ablate{};                   ///< heads whose output is taken as zero
 };
 
 /// Immutable after load; every const call may be made from any thread.
@@ -48,6 +52,9 @@ class Classifier {
   const std::vector<std::string>& labels() const;
   /// "deit_tiny_patch16_224", or the file's name where it says no more.
   const std::string& name() const;
+  /// For those who look inside: the parts, and the workers that may share them.
+  const Model& model() const;
+  ThreadPool& threads() const;
 
   /// Raw outputs, one row per image: logits, or features where the model has no classifier. The
   /// answer for an image is the same to the bit whatever the batch around it and the thread count.

@@ -1,0 +1,56 @@
+/// Every attention matrix of one image, with the knowledge which token is what.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vit/model/model.h"
+
+namespace vit::interpret {
+
+/// Prefix tokens first, then the patches, row after row.
+struct TokenLayout {
+  std::vector<PrefixToken> prefix;
+  GridSize grid;
+  size_t patch_height = 16;  ///< pixels
+  size_t patch_width = 16;
+
+  size_t first_patch() const { return prefix.size(); }
+  size_t tokens() const { return prefix.size() + grid.count(); }
+  size_t patch(size_t row, size_t col) const { return first_patch() + row * grid.cols + col; }
+};
+
+TokenLayout token_layout(const ModelConfig& config);
+
+/// "cls", "distillation", "register 2", "patch 3,4": registers are counted from 0.
+std::string token_name(const TokenLayout& layout, size_t token);
+
+struct AttentionMaps {
+  TokenLayout layout;
+  size_t layers = 0;
+  size_t heads = 0;           ///< per layer; those of parallel branches follow one another
+  Matrix weights;             ///< [layers·heads·T, T]: a row per query
+  Matrix pooling;             ///< [heads, T] of an attention pool, zero where it cannot look
+  std::vector<float> output;  ///< the model's answer
+
+  size_t tokens() const { return layout.tokens(); }
+  /// [H·T, T]
+  ConstMatrixView layer(size_t index) const {
+    return weights.view().row_range(index * heads * tokens(), heads * tokens());
+  }
+  /// [T, T]
+  ConstMatrixView head(size_t layer_index, size_t head_index) const {
+    return layer(layer_index).row_range(head_index * tokens(), tokens());
+  }
+};
+
+/// Runs the model on workspace.pixels.
+AttentionMaps capture(const Model& model, ModelWorkspace& workspace);
+
+/// The patches' part of something per token.
+std::span<const float> patches_of(const TokenLayout& layout, std::span<const float> tokens);
+/// What the prefix tokens hold of it.
+double prefix_mass(const TokenLayout& layout, std::span<const float> tokens);
+
+}  // namespace vit::interpret

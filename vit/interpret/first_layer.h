@@ -1,0 +1,26 @@
+/// What the model knows before it sees an image: its positions and its patch filters.
+#pragma once
+
+#include <vector>
+
+#include "vit/interpret/attention_maps.h"
+
+namespace vit::interpret {
+
+/// [N, N]: the cosine between the position embeddings of each two patches. Throws an Error if the
+/// model has none.
+Matrix position_similarity(const Model& model);
+
+struct FilterComponents {
+  Matrix components;          ///< [k, 3·P·P], unit length, channel after channel, row after row
+  std::vector<double> share;  ///< of the filters' variance that each explains
+};
+
+/// The `k` first principal components of the filters by which patches become tokens; fewer if the
+/// model has fewer.
+FilterComponents filter_components(const Model& model, size_t k);
+
+/// The same of any filters, one per row.
+FilterComponents principal_components(ConstMatrixView filters, size_t k);
+
+}  // namespace vit::interpret
