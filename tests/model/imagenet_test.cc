@@ -1,10 +1,12 @@
 // A real ImageNet model on real photographs, where they are at hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tests/support/golden.h"
 #include "vit/model/classifier.h"
+#include "vit/model/load.h"
 
 namespace vit {
 namespace {
@@ -34,6 +36,30 @@ TEST(ImageNet, DeitTinyAnswersAsTimmDoes) {
     ++compared;
   }
   EXPECT_EQ(compared, 100u);
+}
+
+TEST(ImageNet, DeitTinyInt8AnswersAlmostAlike) {
+  const fs::path folder = kShared / "models" / "deit_tiny_patch16_224";
+  const fs::path images = kShared / "images" / "imagenet-100";
+  if (!fs::exists(folder) || !fs::exists(images))
+    GTEST_SKIP() << "needs ../shared/models and ../shared/images";
+  const weights::Checkpoint checkpoint = weights::open(folder);
+  const Model exact = load_model(checkpoint);
+  const Model rough = load_model(checkpoint, {.precision = Precision::kInt8});
+  ModelWorkspace workspace(exact);
+  const auto best = [&](const Model& model, const Image& image) {
+    patch::apply_recipe(image, checkpoint.recipe, workspace.recipe, workspace.pixels);
+    std::vector<float> logits(model.config.outputs());
+    run(model, workspace, logits);
+    return std::max_element(logits.begin(), logits.end()) - logits.begin();
+  };
+  size_t different = 0;
+  for (const auto& entry : fs::directory_iterator(images)) {
+    const Image image = read_image(entry.path(), patch::Exif::kIgnore);
+    different += best(exact, image) != best(rough, image);
+  }
+  EXPECT_LE(different, 4u);
+  RecordProperty("different", static_cast<int>(different));
 }
 
 }  // namespace

@@ -14,6 +14,9 @@
 
 namespace vit {
 
+/// What the products of a layer are made in.
+enum class Precision { kF32, kInt8 };
+
 struct Int8Linear;
 
 /// Weights packed once into the order in which the kernel of `isa` reads them: panels of columns,

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "vit/base/error.h"
+#include "vit/kernels/int8_linear.h"
 
 namespace vit {
 namespace {
@@ -61,7 +62,7 @@ std::string WeightScope::path(std::string_view name) const {
 }
 
 WeightScope WeightScope::operator/(std::string_view name) const {
-  return WeightScope(*checkpoint_, path(name));
+  return WeightScope(*checkpoint_, path(name), precision_);
 }
 
 bool WeightScope::has(std::string_view name) const {
@@ -98,9 +99,11 @@ Matrix WeightScope::matrix(std::string_view name, size_t rows, size_t cols) cons
 Linear bind_linear(const WeightScope& w, size_t out, size_t in) {
   const weights::Weight& weight = w.demand("weight", out, in);
   const auto bias = w.has("bias") ? w.vector("bias", out) : std::vector<float>{};
-  return pack_linear(
-      out, in,
-      [&](size_t first, size_t count, float* rows) { weight.read_rows(first, count, rows); }, bias);
+  const auto read = [&](size_t first, size_t count, float* rows) {
+    weight.read_rows(first, count, rows);
+  };
+  return w.precision() == Precision::kInt8 ? pack_int8_linear(out, in, read, bias)
+                                           : pack_linear(out, in, read, bias);
 }
 
 Norm bind_norm(const WeightScope& w, size_t width, const ModelConfig& c) {

@@ -11,13 +11,19 @@
 
 namespace vit {
 
-/// A place in a checkpoint: names are looked up below its prefix, and shapes are demanded.
+/// A place in a checkpoint: names are looked up below its prefix, and shapes are demanded. Knows,
+/// too, in which precision linear layers found there are to run.
 class WeightScope {
  public:
-  explicit WeightScope(const weights::Checkpoint& checkpoint, std::string prefix = {})
-      : checkpoint_(&checkpoint), prefix_(std::move(prefix)) {}
+  explicit WeightScope(const weights::Checkpoint& checkpoint, std::string prefix = {},
+                       Precision precision = Precision::kF32)
+      : checkpoint_(&checkpoint), prefix_(std::move(prefix)), precision_(precision) {}
 
   WeightScope operator/(std::string_view name) const;
+  WeightScope in(Precision precision) const {
+    return WeightScope(*checkpoint_, prefix_, precision);
+  }
+  Precision precision() const { return precision_; }
 
   bool has(std::string_view name) const;
   size_t rows(std::string_view name) const;  ///< of a tensor that must be there
@@ -32,6 +38,7 @@ class WeightScope {
 
   const weights::Checkpoint* checkpoint_;
   std::string prefix_;
+  Precision precision_;
 };
 
 /// weight [out, in], and bias [out] if there is one.

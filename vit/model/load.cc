@@ -89,9 +89,9 @@ Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& optio
 
   const WeightScope weights(checkpoint);
   model.embedding = bind_embedding(weights, c);
+  const WeightScope blocks = weights.in(options.precision) / "blocks";
   for (size_t layer = 0; layer < c.depth; ++layer)
-    model.encoder.blocks.push_back(
-        bind_block(weights / ("blocks." + std::to_string(layer)), c, layer));
+    model.encoder.blocks.push_back(bind_block(blocks / std::to_string(layer), c, layer));
   model.head = bind_head(weights, c);
   for (const auto& [name, weight] : checkpoint.weights()) model.parameters += weight.size();
   return model;

@@ -12,6 +12,8 @@ struct LoadOptions {
   size_t image_height = 0;  ///< 0: the checkpoint's own input size
   size_t image_width = 0;
   std::optional<PositionResampling> positions{};  ///< unset: the config's, bilinear by default
+  /// Of the blocks' linear layers. Patch projection, attention, norms and classifier stay in float.
+  Precision precision = Precision::kF32;
 };
 
 /// Reads, converts and packs every weight once. Afterwards the checkpoint may go.
