@@ -1,6 +1,10 @@
 #include "weights/heads.h"
 
+#include <algorithm>
+#include <iterator>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "vit/base/error.h"
 #include "weights/architectures.h"
@@ -14,27 +18,50 @@ std::string listed(const std::set<size_t>& numbers) {
   return text;
 }
 
-/// Head counts of the architectures of this width, and of this depth where it is not 0.
-std::set<size_t> known_heads(size_t width, size_t depth) {
+using Same = bool (*)(const ModelConfig& a, const ModelConfig& b);
+
+/// What makes two models relatives, the most telling first.
+constexpr Same kKinship[] = {
+    [](const ModelConfig& a, const ModelConfig& b) {
+      return a.width == b.width && a.norm == b.norm && a.gated_mlp == b.gated_mlp &&
+             (a.block == BlockKind::kParallel) == (b.block == BlockKind::kParallel);
+    },
+    [](const ModelConfig& a, const ModelConfig& b) { return a.depth == b.depth; },
+    [](const ModelConfig& a, const ModelConfig& b) { return a.prefix.empty() == b.prefix.empty(); },
+    [](const ModelConfig& a, const ModelConfig& b) { return a.pooling == b.pooling; },
+};
+
+std::set<size_t> heads_of(const std::vector<ModelConfig>& models) {
   std::set<size_t> heads;
-  for (const auto& known : architectures()) {
-    const ModelConfig config = config_of(known.name);
-    if (config.width == width && (depth == 0 || config.depth == depth)) heads.insert(config.heads);
-  }
+  for (const auto& model : models) heads.insert(model.heads);
   return heads;
+}
+
+/// The head counts of the nearest relatives: each kind of kinship narrows them, as long as it
+/// leaves any.
+std::set<size_t> known_heads(const ModelConfig& config) {
+  std::vector<ModelConfig> relatives;
+  for (const auto& known : architectures()) relatives.push_back(config_of(known.name));
+  for (const auto same : kKinship) {
+    std::vector<ModelConfig> nearer;
+    std::copy_if(relatives.begin(), relatives.end(), std::back_inserter(nearer),
+                 [&](const ModelConfig& known) { return same(known, config); });
+    if (nearer.empty() && same == kKinship[0]) return {};
+    if (nearer.empty()) break;
+    relatives = std::move(nearer);
+    if (heads_of(relatives).size() == 1) break;
+  }
+  return heads_of(relatives);
 }
 
 }  // namespace
 
 size_t usual_heads(const ModelConfig& config, const std::string& where) {
-  const std::set<size_t> same_size = known_heads(config.width, config.depth);
-  if (same_size.size() == 1) return *same_size.begin();
-  const std::set<size_t> same_width = known_heads(config.width, 0);
-  if (same_size.empty() && same_width.size() == 1) return *same_width.begin();
-  if (!same_width.empty())
+  const std::set<size_t> known = known_heads(config);
+  if (known.size() == 1) return *known.begin();
+  if (!known.empty())
     fail(where, ": nothing says how many attention heads the model has; known models of width ",
-         config.width, " have ", listed(same_size.empty() ? same_width : same_size),
-         "; give the number (--heads N)");
+         config.width, " have ", listed(known), "; give the number (--heads N)");
 
   std::set<size_t> divisors;
   for (size_t heads = 1; heads <= 64 && heads <= config.width; ++heads)

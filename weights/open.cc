@@ -26,7 +26,9 @@ Recipe usual_recipe(const Layout& layout, const ModelConfig& config) {
   TimmRecipe timm;
   timm.height = config.image_height;
   timm.width = config.image_width;
-  timm.crop_pct = layout.crop_pct;
+  // Whoever shares timm's recipes evaluates large images whole.
+  const bool large = layout.crop_pct == 0.9 && config.image_height >= 384;
+  timm.crop_pct = large ? 1.0 : layout.crop_pct;
   timm.interpolation = layout.interpolation;
   timm.crop_mode = layout.crop_mode;
   Recipe recipe = recipe_of(timm, std::string(layout.name));

@@ -10,6 +10,7 @@
 #include "tests/weights/truth.h"
 #include "weights/checkpoint.h"
 #include "weights/demand.h"
+#include "weights/heads.h"
 #include "weights/labels.h"
 
 namespace vit::weights {
@@ -204,31 +205,30 @@ TEST(Architectures, EveryOneOpensFromItsHubFolder) {
 }
 
 TEST(Heads, AreThoseOfTheKnownModelsOfTheSameSize) {
+  for (const auto* name : {"vit_tiny_patch16_224", "vit_base_patch16_224", "vit_large_patch16_224",
+                           "vit_huge_patch14_224", "vit_base_patch16_siglip_224"})
+    EXPECT_EQ(usual_heads(config_of(name), "m"), config_of(name).heads) << name;
+}
+
+TEST(Heads, ThatNoFileSaysAreAnAssumption) {
   const TempFolder folder;
   ModelConfig config = test::tiny_config();
   config.width = 192;
-  config.depth = 12;
-  config.heads = config.key_value_heads = 3;
+  config.depth = 1;
   const auto path = folder.write("w.safetensors", test::safetensors(test::truth_of(config)));
-  const Checkpoint checkpoint = open(path);
-  EXPECT_EQ(checkpoint.config.heads, 3u);
-  EXPECT_THAT(checkpoint.assumptions,
+  EXPECT_THAT(open(path).assumptions,
               testing::Contains("3 attention heads, as known models of this size have"));
 }
 
 TEST(Heads, ThatKnownModelsDisagreeOnAreListed) {
   const TempFolder folder;
-  ModelConfig config = test::tiny_config();
-  config.width = 1536;
-  config.heads = config.key_value_heads = 12;
-  config.mlp_width = 4;
-  const auto path = folder.write("w.safetensors", test::safetensors(test::truth_of(config)));
-  EXPECT_THAT(
-      test::error_of(folder, [&] { open(path); }),
-      testing::MatchesRegex("w.safetensors: nothing says how many attention heads the model "
-                            "has; known models of width 1536 have 12, .*24; give the number "
-                            "\\(--heads N\\)"));
-  EXPECT_EQ(open(path, {.heads = 12}).config.heads, 12u);
+  ModelConfig config;
+  config.prefix.clear();
+  config.pooling = Pooling::kMean;
+  EXPECT_EQ(
+      test::error_of(folder, [&] { usual_heads(config, "m"); }),
+      "m: nothing says how many attention heads the model has; known models of width 768 have "
+      "12, 16; give the number (--heads N)");
 }
 
 TEST(Labels, OfImagenetHaveNamesAndWordnetIds) {
