@@ -127,6 +127,21 @@ TEST(Classifier, RefusesAResolutionThatIsNoMultipleOfThePatch) {
   }
 }
 
+TEST(Classifier, MergesTokensInEveryModelOfPreNormBlocks) {
+  const Image image = noise(100, 100, 1);
+  for (const char* name : {"timm_vit", "timm_deit_distilled", "timm_gap_registers",
+                           "timm_siglip_map", "hf_dinov2", "timm_dinov2_swiglu"}) {
+    const auto full = Classifier::load(golden(name), {.threads = 1}).logits({&image, 1}).front();
+    const auto alone = Classifier::load(golden(name), {.threads = 1, .merge = 2});
+    const auto shared = Classifier::load(golden(name), {.threads = 3, .merge = 2});
+    const auto merged = alone.logits({&image, 1}).front();
+    EXPECT_EQ(merged, shared.logits({&image, 1}).front()) << name;
+    EXPECT_EQ(merged, alone.logits({&image, 1}).front()) << name << ", a second time";
+    EXPECT_NE(merged, full) << name;
+    for (const float logit : merged) EXPECT_TRUE(std::isfinite(logit)) << name;
+  }
+}
+
 TEST(Classifier, SurvivesExtremeImages) {
   const Classifier classifier = Classifier::load(golden("timm_vit"), {.threads = 2});
   const std::vector<Image> images{noise(1, 1, 1), noise(30000, 10, 2), noise(10, 30000, 3)};

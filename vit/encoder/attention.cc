@@ -115,6 +115,11 @@ void attend(const Attention& a, const AttentionInput& input, Workspace& workspac
   apply(a.project, context, y, epilogue, workspace.pool);
 }
 
+ConstMatrixView last_keys(const Attention& a, size_t tokens, Workspace& workspace) {
+  assert(!a.crosses());
+  return workspace.qkv(tokens, a.qkv.out).col_range(a.query_width(), a.key_width());
+}
+
 WorkspaceShape workspace_shape(const Attention& a, size_t tokens, size_t memory) {
   const size_t width = a.project.out;
   return {.tokens = tokens,

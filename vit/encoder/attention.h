@@ -57,6 +57,9 @@ struct AttentionInput {
 void attend(const Attention& attention, const AttentionInput& input, Workspace& workspace,
             MatrixView y, const Epilogue& epilogue = {});
 
+/// The keys of the self-attention that ran last on this workspace, [T, KV·d].
+ConstMatrixView last_keys(const Attention& attention, size_t tokens, Workspace& workspace);
+
 /// What attend() needs for sequences of `tokens`, and of `memory` tokens in cross-attention.
 WorkspaceShape workspace_shape(const Attention& attention, size_t tokens, size_t memory = 0);
 

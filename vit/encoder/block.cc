@@ -34,17 +34,22 @@ std::vector<size_t> heads_of_branch(std::span<const size_t> heads, const Block& 
 }
 
 /// x += scale · attention(norm(x)); x += scale · mlp(norm(x)).
-void forward_pre_norm(const Block& block, const BlockInput& input, Workspace& workspace,
-                      MatrixView x) {
+MatrixView forward_pre_norm(const Block& block, const BlockInput& input, Workspace& workspace,
+                            MatrixView x) {
   const MatrixView normed = workspace.normed(x.rows, x.cols);
   const AttentionBranch& attention = block.attention.front();
   normalize(attention.norm, x, normed, workspace.pool);
   attend(attention.attention, self_attention(input, normed), workspace, x,
          {.layer_scale = attention.layer_scale, .residual = x});
+  if (input.merge != nullptr)
+    x = input.merge->merge(last_keys(attention.attention, x.rows, workspace),
+                           attention.attention.key_value_heads, x);
 
   const MlpBranch& mlp = block.mlp.front();
-  normalize(mlp.norm, x, normed, workspace.pool);
-  feed_forward(mlp.mlp, normed, workspace, x, {.layer_scale = mlp.layer_scale, .residual = x});
+  const MatrixView left = normed.row_range(0, x.rows);
+  normalize(mlp.norm, x, left, workspace.pool);
+  feed_forward(mlp.mlp, left, workspace, x, {.layer_scale = mlp.layer_scale, .residual = x});
+  return x;
 }
 
 void copy(ConstMatrixView from, MatrixView to) {
@@ -117,20 +122,31 @@ void forward_parallel(const Block& block, const BlockInput& input, Workspace& wo
 
 }  // namespace
 
-void forward(const Block& block, const BlockInput& input, Workspace& workspace, MatrixView tokens) {
+bool can_merge(const Block& block) {
+  return block.kind == BlockKind::kPreNorm && block.attention.size() == 1;
+}
+
+MatrixView forward(const Block& block, const BlockInput& input, Workspace& workspace,
+                   MatrixView tokens) {
   assert(block.kind == BlockKind::kPreNorm || block.attention.size() == 1);
   assert(input.cache == nullptr || block.attention.size() == 1);
+  assert(input.merge == nullptr || can_merge(block));
   switch (block.kind) {
     case BlockKind::kPreNorm:
-      return block.attention.size() == 1 ? forward_pre_norm(block, input, workspace, tokens)
-                                         : forward_branches(block, input, workspace, tokens);
+      if (block.attention.size() == 1) return forward_pre_norm(block, input, workspace, tokens);
+      forward_branches(block, input, workspace, tokens);
+      break;
     case BlockKind::kPostNorm:
-      return forward_post_norm(block, input, workspace, tokens);
+      forward_post_norm(block, input, workspace, tokens);
+      break;
     case BlockKind::kResidualPostNorm:
-      return forward_residual_post_norm(block, input, workspace, tokens);
+      forward_residual_post_norm(block, input, workspace, tokens);
+      break;
     case BlockKind::kParallel:
-      return forward_parallel(block, input, workspace, tokens);
+      forward_parallel(block, input, workspace, tokens);
+      break;
   }
+  return tokens;
 }
 
 WorkspaceShape workspace_shape(const Block& block, size_t tokens) {

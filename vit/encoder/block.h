@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "vit/encoder/attention.h"
+#include "vit/encoder/merge.h"
 #include "vit/encoder/mlp.h"
 
 namespace vit {
@@ -35,10 +36,15 @@ struct BlockInput {
   MatrixView probabilities{};
   /// Heads whose output is taken as zero, counted through the branches.
   std::span<const size_t> silenced{};
+  /// Merges tokens between attention and MLP, in pre-norm blocks of one branch; null: none.
+  TokenMerge* merge = nullptr;
 };
 
-/// tokens [T, D] are updated in place.
-void forward(const Block& block, const BlockInput& input, Workspace& workspace, MatrixView tokens);
+/// tokens [T, D] are updated in place; the rows that are left are returned, all unless they merge.
+MatrixView forward(const Block& block, const BlockInput& input, Workspace& workspace,
+                   MatrixView tokens);
+
+bool can_merge(const Block& block);
 
 WorkspaceShape workspace_shape(const Block& block, size_t tokens);
 

@@ -12,21 +12,43 @@ MatrixView probabilities_of(const Block& block, size_t tokens, Matrix& buffer) {
   return {buffer.data(), heads * tokens, tokens};
 }
 
+/// One layer, with all that the taps ask for.
+struct Layer {
+  const Block& block;
+  size_t index;
+};
+MatrixView run_layer(const Layer& at, BlockInput input, Workspace& workspace, MatrixView tokens,
+                     const EncoderTaps* taps) {
+  const auto& [block, layer] = at;
+  if (taps == nullptr) return forward(block, input, workspace, tokens);
+  if (!taps->silenced.empty()) input.silenced = taps->silenced.at(layer);
+  Matrix buffer;
+  if (taps->attention) input.probabilities = probabilities_of(block, tokens.rows, buffer);
+  tokens = forward(block, input, workspace, tokens);
+  if (taps->attention) taps->attention(layer, input.probabilities);
+  if (taps->block) taps->block(layer, tokens);
+  return tokens;
+}
+
 }  // namespace
 
 void encode(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
             const EncoderTaps* taps, const AttentionMask& mask) {
-  Matrix tapped;
+  for (size_t layer = 0; layer < encoder.blocks.size(); ++layer)
+    run_layer({encoder.blocks[layer], layer}, {.mask = mask}, workspace, tokens, taps);
+}
+
+MatrixView encode_merging(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
+                          TokenMerge& merge, const EncoderTaps* taps) {
+  merge.start(tokens.rows);
   for (size_t layer = 0; layer < encoder.blocks.size(); ++layer) {
-    const Block& block = encoder.blocks[layer];
-    BlockInput input{.mask = mask};
-    if (taps != nullptr && taps->attention)
-      input.probabilities = probabilities_of(block, tokens.rows, tapped);
-    if (taps != nullptr && !taps->silenced.empty()) input.silenced = taps->silenced.at(layer);
-    forward(block, input, workspace, tokens);
-    if (taps != nullptr && taps->attention) taps->attention(layer, input.probabilities);
-    if (taps != nullptr && taps->block) taps->block(layer, tokens);
+    // Before the first merge every token stands for itself, and there is nothing to add.
+    AttentionMask mask;
+    if (layer > 0) mask.key_bias = merge.key_bias();
+    tokens = run_layer({encoder.blocks[layer], layer}, {.mask = mask, .merge = &merge}, workspace,
+                       tokens, taps);
   }
+  return tokens;
 }
 
 void encode_next(const Encoder& encoder, MatrixView tokens, Workspace& workspace,

@@ -28,6 +28,11 @@ struct EncoderTaps {
 void encode(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
             const EncoderTaps* taps = nullptr, const AttentionMask& mask = {});
 
+/// The same with tokens merged layer by layer; returns the rows that are left. Every block must be
+/// one that can_merge().
+MatrixView encode_merging(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
+                          TokenMerge& merge, const EncoderTaps* taps = nullptr);
+
 /// The next tokens of a sequence whose earlier ones are in `caches`, one per layer.
 void encode_next(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
                  std::vector<KeyValueCache>& caches);

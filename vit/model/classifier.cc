@@ -16,7 +16,9 @@ namespace {
 /// Workspaces at rest. A call takes one per image it has under way and gives it back.
 class WorkspacePool {
  public:
-  explicit WorkspacePool(const Model& model) : model_(&model) {}
+  WorkspacePool(const Model& model, size_t merge) : model_(&model), merge_(merge) {
+    give_back(take());  // a model that cannot merge is refused now, not with the first image
+  }
 
   std::unique_ptr<ModelWorkspace> take() {
     {
@@ -27,7 +29,7 @@ class WorkspacePool {
         return workspace;
       }
     }
-    return std::make_unique<ModelWorkspace>(*model_);
+    return std::make_unique<ModelWorkspace>(*model_, merge_);
   }
   void give_back(std::unique_ptr<ModelWorkspace> workspace) {
     const std::lock_guard lock(mutex_);
@@ -36,6 +38,7 @@ class WorkspacePool {
 
  private:
   const Model* model_;
+  size_t merge_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<ModelWorkspace>> resting_;
 };
@@ -87,7 +90,7 @@ struct Classifier::State {
                  .tokens = {},
                  .pooling = {}},
         threads(options.threads),
-        workspaces(model) {
+        workspaces(model, options.merge) {
     if (name.empty()) name = std::filesystem::path(checkpoint.path).stem().string();
   }
 
@@ -119,7 +122,8 @@ Classifier Classifier::load(const std::filesystem::path& path, const ClassifierO
   // 518.
   Model model = load_model(checkpoint, {.image_height = recipe.crop_height,
                                         .image_width = recipe.crop_width,
-                                        .positions = options.positions});
+                                        .positions = options.positions,
+                                        .precision = options.precision});
   return Classifier(std::make_unique<State>(std::move(model), checkpoint, recipe, options));
 }
 

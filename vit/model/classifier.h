@@ -12,6 +12,7 @@
 #include "patch/image.h"
 #include "vit/base/config.h"
 #include "vit/base/recipe.h"
+#include "vit/kernels/linear.h"
 
 namespace vit {
 
@@ -35,6 +36,8 @@ struct ClassifierOptions {
   std::optional<PositionResampling> positions{};  ///< unset: the checkpoint's, else bilinear
   float temperature = 1.0f;                       ///< of the softmax over the classes
   std::vector<HeadId> ablate{};                   ///< heads whose output is taken as zero
+  Precision precision = Precision::kF32;          ///< of the blocks' linear layers
+  size_t merge = 0;                               ///< tokens merged after each layer
 };
 
 /// Immutable after load; every const call may be made from any thread.

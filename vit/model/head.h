@@ -31,8 +31,9 @@ struct Head {
   bool distills = false;  ///< the answer is the mean of both tokens' logits, or of their features
 };
 
-/// Where pooling may put its numbers.
+/// What pooling needs beside its tokens.
 struct HeadScratch {
+  std::span<const float> sizes{};  ///< how many tokens each stands for; empty: each for itself
   std::vector<float> pooled;
   std::vector<float> hidden;
 };

@@ -1,29 +1,39 @@
 #include "vit/model/model.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "patch/patchify.h"
+#include "vit/base/error.h"
 
 namespace vit {
 namespace {
 
 /// The pooled tokens of an attention head, or an empty view when nobody looks.
-MatrixView pooling_weights(const Model& model, const ModelTaps* taps, Matrix& buffer) {
+MatrixView pooling_weights(const Model& model, const ModelTaps* taps, size_t tokens,
+                           Matrix& buffer) {
   if (taps == nullptr || !taps->pooling || !model.head.attention_pool) return {};
   const ModelConfig& config = model.config;
-  const size_t pooled = config.tokens() - (config.pool_prefix ? 0 : config.prefix.size());
+  const size_t pooled = tokens - (config.pool_prefix ? 0 : config.prefix.size());
   buffer = Matrix(model.head.attention_pool->attention.heads, pooled);
   return buffer;
 }
 
 }  // namespace
 
-ModelWorkspace::ModelWorkspace(const Model& model)
+ModelWorkspace::ModelWorkspace(const Model& model, size_t merge_per_layer)
     : pixels(model.config.channels, model.config.image_height * model.config.image_width),
       patches(model.config.grid().count(), model.config.patch_size()),
       tokens(model.config.tokens(), model.config.width),
-      encoder(merge(workspace_shape(model.encoder, model.config.tokens()),
-                    workspace_shape(model.head, model.config.tokens()))) {}
+      encoder(vit::merge(workspace_shape(model.encoder, model.config.tokens()),
+                         workspace_shape(model.head, model.config.tokens()))) {
+  if (merge_per_layer == 0) return;
+  if (!std::all_of(model.encoder.blocks.begin(), model.encoder.blocks.end(), can_merge))
+    fail(model.config.architecture,
+         ": tokens merge between attention and MLP of pre-norm blocks, but ", "this model's are ",
+         to_string(model.config.block), " with ", model.config.branches, " branches");
+  merge.emplace(merge_per_layer, model.config.prefix.size());
+}
 
 void run(const Model& model, ModelWorkspace& workspace, std::span<float> output,
          const ModelTaps* taps) {
@@ -35,12 +45,19 @@ void run(const Model& model, ModelWorkspace& workspace, std::span<float> output,
   patch::embed(model.embedding, workspace.patches, workspace.tokens, workspace.encoder.pool);
   if (taps != nullptr && taps->tokens) taps->tokens(workspace.tokens);
 
-  encode(model.encoder, workspace.tokens, workspace.encoder,
-         taps == nullptr ? nullptr : &taps->encoder);
+  const EncoderTaps* encoder_taps = taps == nullptr ? nullptr : &taps->encoder;
+  MatrixView tokens = workspace.tokens;
+  if (workspace.merge) {
+    tokens =
+        encode_merging(model.encoder, tokens, workspace.encoder, *workspace.merge, encoder_taps);
+    workspace.head.sizes = workspace.merge->sizes();
+  } else {
+    encode(model.encoder, tokens, workspace.encoder, encoder_taps);
+  }
 
   Matrix pooling;
-  const MatrixView weights = pooling_weights(model, taps, pooling);
-  answer(model.head, workspace.tokens, workspace.encoder, workspace.head, output, weights);
+  const MatrixView weights = pooling_weights(model, taps, tokens.rows, pooling);
+  answer(model.head, tokens, workspace.encoder, workspace.head, output, weights);
   if (!weights.empty()) taps->pooling(weights);
 }
 

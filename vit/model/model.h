@@ -2,6 +2,7 @@
 /// locks.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -34,7 +35,9 @@ struct ModelTaps {
 /// Every activation of one image on its way through a model.
 class ModelWorkspace {
  public:
-  explicit ModelWorkspace(const Model& model);
+  /// `merge` tokens fewer after each layer, see vit/encoder/merge.h. Throws an Error if the model's
+  /// blocks cannot merge.
+  explicit ModelWorkspace(const Model& model, size_t merge = 0);
 
   patch::RecipeScratch recipe;
   Matrix pixels;   ///< [3, H·W]
@@ -42,6 +45,7 @@ class ModelWorkspace {
   Matrix tokens;   ///< [T, D]
   Workspace encoder;
   HeadScratch head;
+  std::optional<TokenMerge> merge;  ///< of the image that ran last: sizes and sources of its tokens
 };
 
 /// workspace.pixels to the model's answer: logits, or features where it has no classifier.
