@@ -69,7 +69,7 @@ const std::vector<Outside>& outside_headers() {
       {"cblas.h", {"vit/kernels"}},
       {"nlohmann/", {"weights", "tools"}},
       {"zip.h", {"weights", "tools"}},
-      {"zlib.h", {"weights", "tools"}},
+      {"zlib.h", {"weights", "vit/train", "tools"}},
       {"cxxopts.hpp", {"tools"}},
       {"gtest/", {}},
       {"gmock/", {}},

@@ -10,6 +10,7 @@
 #include "tools/models.h"
 #include "tools/output/terminal.h"
 #include "tools/pull/pull.h"
+#include "tools/train/train.h"
 
 namespace vit::tools {
 namespace {
@@ -18,6 +19,7 @@ constexpr std::array kCommands{
     Command{"classify", "name the most likely classes of images", run_classify},
     Command{"info", "say what a model is", run_info},
     Command{"convert", "write a model as one self-contained file", run_convert},
+    Command{"train", "train a model on your own classes", run_train},
     Command{"pull", "fetch a model from the Hugging Face hub", run_pull},
     Command{"models", "list the models that can be pulled, and those that are", run_models},
 };

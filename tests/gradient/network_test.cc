@@ -309,6 +309,62 @@ TEST(Network, ABatchGivesWhatItsImagesGiveAlone) {
   }
 }
 
+/// The way through the network with some patches left out is differentiable too.
+TEST(Network, GradientsWithSomePatchesMatchCentralDifferences) {
+  Fixture f(tiny());
+  const std::vector<size_t> kept{5, 0, 3, 1, 2, 4};  // three of six patches per image
+  const Numbers<double> patches = random_numbers(kept.size(), f.network.config.patch_size(), 9);
+  const auto run = [&] {
+    return forward<double>(f.network, {.patches = patches, .images = kImages, .kept = kept},
+                           f.trace);
+  };
+  const auto loss = [&] {
+    const ConstView<double> logits = run();
+    double sum = 0.0;
+    for (size_t r = 0; r < logits.rows; ++r)
+      for (size_t c = 0; c < logits.cols; ++c) sum += f.weights.view()(r, c) * logits(r, c);
+    return sum;
+  };
+  run();
+  std::vector<double> gradients(f.network.layout.size());
+  backward<double>(f.network, f.trace, f.weights, {.parameters = gradients});
+  for (const char* name : {"pos_embed", "cls_token", "patch_embed.proj.weight"}) {
+    const Slot& slot = *f.network.layout.find(name);
+    for (size_t i = 0; i < slot.size(); i += 7) {
+      double& number = f.network.numbers[slot.offset + i];
+      const double before = number;
+      number = before + kStep;
+      const double above = loss();
+      number = before - kStep;
+      const double below = loss();
+      number = before;
+      EXPECT_NEAR(gradients[slot.offset + i], (above - below) / (2.0 * kStep), 1e-6) << name;
+    }
+  }
+}
+
+TEST(Network, AllPatchesInAnyOrderGiveTheSameAnswer) {
+  ModelConfig config = tiny();
+  config.pooling = Pooling::kMean;
+  Fixture f(config);
+  const Numbers<double> straight = [&] {
+    const ConstView<double> logits = f.run();
+    Numbers<double> copied(logits.rows, logits.cols);
+    copy<double>(logits, copied);
+    return copied;
+  }();
+  const std::vector<size_t> kept{3, 0, 5, 1, 4, 2, 2, 1, 0, 5, 4, 3};
+  Numbers<double> shuffled(f.patches.rows(), f.patches.cols());
+  for (size_t i = 0; i < kept.size(); ++i)
+    copy<double>(f.patches.view().row_range(i / 6 * 6 + kept[i], 1),
+                 shuffled.view().row_range(i, 1));
+  const ConstView<double> logits =
+      forward<double>(f.network, {.patches = shuffled, .images = kImages, .kept = kept}, f.trace);
+  for (size_t r = 0; r < logits.rows; ++r)
+    for (size_t c = 0; c < logits.cols; ++c)
+      EXPECT_NEAR(logits(r, c), straight.view()(r, c), 1e-12);
+}
+
 TEST(Network, RefusesWhatHasNoBackwardPass) {
   ModelConfig config = tiny();
   config.width = 12;

@@ -1,12 +1,18 @@
 /// Patches to the tokens that enter the encoder, with the way back.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "vit/gradient/linear.h"
 
 namespace vit::gradient {
 
 struct EmbeddingRule {
   size_t images = 1;  ///< B
+  /// Which patches of its grid each image kept, image after image; empty: all, in order.
+  std::span<const size_t> kept{};
+  size_t grid = 0;  ///< patches of a whole image
   std::vector<PrefixToken> prefix;
   NormRule norm;
 };

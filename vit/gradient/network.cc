@@ -36,8 +36,13 @@ HeadRule head_rule(const ModelConfig& c, size_t images) {
           .norm = norm};
 }
 
-EmbeddingRule embedding_rule(const ModelConfig& c, size_t images) {
-  return {.images = images, .prefix = c.prefix, .norm = norm_rule(c)};
+template <typename T>
+EmbeddingRule embedding_rule(const ModelConfig& c, const Trace<T>& trace) {
+  return {.images = trace.images,
+          .kept = trace.kept,
+          .grid = c.grid().count(),
+          .prefix = c.prefix,
+          .norm = norm_rule(c)};
 }
 
 Matrix fixed_positions(const ModelConfig& c) {
@@ -140,20 +145,22 @@ Network<T> load_network(const weights::Checkpoint& checkpoint, size_t image_heig
 template <typename T>
 ConstView<T> forward(const Network<T>& network, const Batch<T>& batch, Trace<T>& trace) {
   const ModelConfig& c = network.config;
-  assert(batch.patches.rows == batch.images * c.grid().count());
+  assert(batch.patches.rows ==
+         (batch.kept.empty() ? batch.images * c.grid().count() : batch.kept.size()));
   assert(batch.paths.empty() ||
          (batch.paths.rows == 2 * c.depth && batch.paths.cols == batch.images));
   const ModelParts<const T> parts = parts_of(network);
   trace.images = batch.images;
   trace.paths = batch.paths;
+  trace.kept = batch.kept;
   trace.blocks.resize(c.depth);
 
   trace.embedding.patches = batch.patches;
-  trace.head.tokens.resize(batch.images * c.tokens(), c.width);
+  trace.head.tokens.resize(batch.images * c.prefix.size() + batch.patches.rows, c.width);
   const View<T> tokens = trace.head.tokens;
   ConstView<T> positions = parts.embedding.positions;
   if (positions.empty()) positions = network.fixed_positions;
-  embed<T>(embedding_rule(c, batch.images), parts.embedding, positions, trace.embedding, tokens);
+  embed<T>(embedding_rule(c, trace), parts.embedding, positions, trace.embedding, tokens);
   const BlockRule rule = block_rule(c, batch.images);
   for (size_t layer = 0; layer < c.depth; ++layer)
     forward<T>(rule, parts.blocks[layer], path_scale<T>(batch.paths, layer), trace.blocks[layer],
@@ -190,7 +197,7 @@ void backward(const Network<T>& network, Trace<T>& trace, ConstView<T> dlogits,
                  .layer = layer},
                 trace.gradient);
   if (wanted.parameters.empty() && wanted.patches.empty()) return;
-  embed_back<T>(embedding_rule(c, trace.images),
+  embed_back<T>(embedding_rule(c, trace),
                 {parts.embedding, gradients.embedding, trace.embedding, trace.embedding_scratch},
                 trace.gradient, wanted.patches);
 }

@@ -36,6 +36,9 @@ template <typename T>
 struct Batch {
   ConstView<T> patches;  ///< [B·N, 3·P·P] as patch::patchify cuts them; must outlive backward()
   size_t images = 1;     ///< B
+  /// Images may come with some of their patches only: [B·kept], the index in the grid of each.
+  /// Must outlive backward(). Empty: all patches, in order.
+  std::span<const size_t> kept{};
   ConstView<T> paths{};  ///< drop path: [2·depth, B] factors on attention and MLP updates, or none
 };
 
@@ -44,6 +47,7 @@ template <typename T>
 struct Trace {
   size_t images = 0;
   ConstView<T> paths{};
+  std::span<const size_t> kept{};
   EmbeddingTrace<T> embedding;
   std::vector<BlockTrace<T>> blocks;
   HeadTrace<T> head;

@@ -1,0 +1,256 @@
+// The promises of a training run: it learns, it repeats itself, and a kill changes nothing.
+#include "vit/train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "vit/base/error.h"
+#include "vit/model/classifier.h"
+#include "vit/train/export.h"
+#include "vit/train/initialize.h"
+#include "weights/checkpoint.h"
+
+namespace vit::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Eight noisy images of each of eight classes; what they have in common is a colour in a corner.
+Dataset noisy_images(size_t per_class = 8) {
+  Dataset dataset;
+  for (size_t label = 0; label < 8; ++label) {
+    dataset.labels.push_back("class " + std::to_string(label));
+    for (size_t i = 0; i < per_class; ++i) {
+      Random random({label, i});
+      patch::Image image{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)};
+      for (auto& value : image.pixels) value = static_cast<std::uint8_t>(random.below(256));
+      dataset.train.push_back({image, label});
+      dataset.validation.push_back({image, label});
+    }
+  }
+  return dataset;
+}
+
+ModelConfig tiny() {
+  ModelConfig c;
+  c.architecture = "tiny";
+  c.image_height = c.image_width = 16;
+  c.patch_height = c.patch_width = 4;
+  c.position_grid = c.grid();
+  c.prefix = {};
+  c.pooling = Pooling::kMean;
+  c.width = 32;
+  c.depth = 2;
+  c.heads = c.key_value_heads = 2;
+  c.mlp_width = 64;
+  c.classes = 8;
+  return c;
+}
+
+Recipe tiny_recipe() {
+  Recipe recipe;
+  recipe.resize_height = recipe.resize_width = recipe.crop_height = recipe.crop_width = 16;
+  return recipe;
+}
+
+Settings plain_settings(size_t epochs) {
+  Settings s;
+  s.epochs = epochs;
+  s.batch = 32;
+  s.rate = 3e-3;
+  s.warmup_epochs = 2.0;
+  s.average = 0.9;
+  s.batches.recipe = tiny_recipe();
+  s.batches.label_smoothing = 0.0;
+  s.batches.augmentation = {.crop = CropKind::kNone, .flip = false, .operations = 0, .erase = 0.0};
+  return s;
+}
+
+/// Everything that draws random numbers is on.
+Settings lively_settings(size_t epochs) {
+  Settings s = plain_settings(epochs);
+  s.batches.augmentation = {};
+  s.batches.label_smoothing = 0.1;
+  s.batches.mixing = {.mixup = 0.5, .cutmix = 0.5, .probability = 0.7};
+  s.drop_path = 0.2;
+  s.keep_patches = 0.5;
+  s.whole_epochs = 1;
+  s.layer_decay = 0.8;
+  return s;
+}
+
+gradient::Network<float> fresh_network() {
+  auto network = gradient::make_network<float>(tiny());
+  initialize(network, 1, Start::kMimetic);
+  return network;
+}
+
+void run_epochs(Trainer& trainer, const Dataset& dataset, const Recipe& recipe) {
+  while (!trainer.done()) {
+    while (!trainer.epoch_done()) trainer.step();
+    const Score score = evaluate(trainer.averaged(), dataset.validation, recipe, nullptr);
+    trainer.finish_epoch(score.loss, score.accuracy);
+  }
+}
+
+std::vector<float> trained(const Dataset& dataset, const Settings& settings, size_t threads) {
+  ThreadPool pool(threads);
+  Trainer trainer(fresh_network(), dataset, settings, pool);
+  run_epochs(trainer, dataset, settings.batches.recipe);
+  return trainer.state().numbers;
+}
+
+TEST(Trainer, OverfitsSixtyFourImages) {
+  const Dataset dataset = noisy_images();
+  const Settings settings = plain_settings(60);
+  ThreadPool pool(2);
+  Trainer trainer(fresh_network(), dataset, settings, pool);
+  run_epochs(trainer, dataset, settings.batches.recipe);
+  const Score score = evaluate(trainer.averaged(), dataset.train, tiny_recipe(), &pool);
+  EXPECT_EQ(score.accuracy, 1.0) << "loss " << score.loss;
+  EXPECT_LT(trainer.state().history.back().train_loss,
+            0.2 * trainer.state().history.front().train_loss);
+}
+
+TEST(Trainer, TheSameSeedGivesTheSameWeightsWhateverTheThreads) {
+  const Dataset dataset = noisy_images();
+  const Settings settings = lively_settings(3);
+  const auto once = trained(dataset, settings, 1);
+  EXPECT_EQ(trained(dataset, settings, 1), once);
+  EXPECT_EQ(trained(dataset, settings, 2), once);
+  EXPECT_EQ(trained(dataset, settings, 5), once);
+  Settings other = settings;
+  other.batches.seed = 7;
+  EXPECT_NE(trained(dataset, other, 1), once);
+}
+
+class OnDisk : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() /
+              ("vit_train_" +
+               std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  fs::path folder_;
+};
+
+TEST_F(OnDisk, AKilledRunContinuesAsIfNothingHadHappened) {
+  const Dataset dataset = noisy_images();
+  const Settings settings = lively_settings(4);
+  const auto whole = trained(dataset, settings, 2);
+  ThreadPool pool(2);
+  {
+    Trainer trainer(fresh_network(), dataset, settings, pool);
+    for (int i = 0; i < 2; ++i) trainer.step();
+    trainer.finish_epoch(1.0, 0.5);
+    trainer.step();  // in the middle of an epoch
+    save_state(folder_ / "run", trainer.state());
+    trainer.step();  // what came after the checkpoint is lost
+  }
+  Trainer trainer(gradient::make_network<float>(tiny()), dataset, settings, pool);
+  trainer.restore(load_state(folder_ / "run", 0));
+  EXPECT_EQ(trainer.state().history.size(), 1u);
+  run_epochs(trainer, dataset, settings.batches.recipe);
+  EXPECT_EQ(trainer.state().numbers, whole);
+  EXPECT_EQ(trainer.state().history.size(), 4u);
+}
+
+std::string message_of(const fs::path& path, std::uint64_t fingerprint) {
+  try {
+    load_state(path, fingerprint);
+    return "accepted";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST_F(OnDisk, ADamagedOrForeignCheckpointIsRefused) {
+  const Dataset dataset = noisy_images();
+  ThreadPool pool(1);
+  Trainer trainer(fresh_network(), dataset, plain_settings(1), pool);
+  trainer.state().fingerprint = 5;
+  const fs::path path = folder_ / "run";
+  save_state(path, trainer.state());
+  EXPECT_NE(message_of(path, 6).find("other data, model or settings"), std::string::npos);
+  fs::resize_file(path, fs::file_size(path) - 1);
+  EXPECT_NE(message_of(path, 5).find("checksum"), std::string::npos);
+  std::ofstream(path) << "hello";
+  EXPECT_NE(message_of(path, 5).find("no training checkpoint"), std::string::npos);
+}
+
+/// /dev/full is a disk without room.
+TEST_F(OnDisk, AFullDiskLosesNoEarlierCheckpoint) {
+  const Dataset dataset = noisy_images();
+  ThreadPool pool(1);
+  Trainer trainer(fresh_network(), dataset, plain_settings(1), pool);
+  const fs::path path = folder_ / "run";
+  save_state(path, trainer.state());
+  const auto size = fs::file_size(path);
+  fs::create_symlink("/dev/full", path.string() + ".tmp");
+  EXPECT_THROW(save_state(path, trainer.state()), Error);
+  EXPECT_EQ(fs::file_size(path), size);
+  EXPECT_EQ(message_of(path, 0), "accepted");
+}
+
+TEST_F(OnDisk, TheModelFileClassifiesAsTheNetworkDoes) {
+  const Dataset dataset = noisy_images();
+  const Settings settings = plain_settings(12);
+  ThreadPool pool(2);
+  Trainer trainer(fresh_network(), dataset, settings, pool);
+  run_epochs(trainer, dataset, settings.batches.recipe);
+  export_model(folder_ / "model.safetensors", trainer.averaged(),
+               {settings.batches.recipe, dataset.labels});
+  const Score score = evaluate(trainer.averaged(), dataset.validation, tiny_recipe(), nullptr);
+  const Classifier classifier = Classifier::load(folder_ / "model.safetensors", {.threads = 1});
+  for (size_t i = 0; i < dataset.validation.size(); i += 5) {
+    const auto best = classifier.classify(dataset.validation[i].image, 1).front();
+    EXPECT_EQ(best.index, score.predictions[i]);
+    EXPECT_EQ(best.label, dataset.labels[best.index]);
+  }
+}
+
+TEST(Trainer, SaysWhenTheLossIsNoNumber) {
+  const Dataset dataset = noisy_images();
+  ThreadPool pool(1);
+  auto network = fresh_network();
+  network.numbers.front() = std::numeric_limits<float>::quiet_NaN();
+  Trainer trainer(std::move(network), dataset, plain_settings(1), pool);
+  try {
+    trainer.step();
+    FAIL() << "went on with NaN";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("epoch 1, step 1: the loss is no number"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Trainer, RefusesAModelOfOtherClasses) {
+  const Dataset dataset = noisy_images();
+  ModelConfig config = tiny();
+  config.classes = 3;
+  ThreadPool pool(1);
+  EXPECT_THROW(Trainer(gradient::make_network<float>(config), dataset, plain_settings(1), pool),
+               Error);
+}
+
+TEST(Initialize, ANewHeadKeepsEverythingElse) {
+  const auto before = fresh_network();
+  const auto after = with_new_head(before, 3, 1);
+  EXPECT_EQ(after.config.classes, 3u);
+  for (const gradient::Slot& slot : after.layout.slots()) {
+    if (slot.name.starts_with("head.")) continue;
+    const gradient::Slot& old = *before.layout.find(slot.name);
+    for (size_t i = 0; i < slot.size(); ++i)
+      ASSERT_EQ(after.numbers[slot.offset + i], before.numbers[old.offset + i]) << slot.name;
+  }
+}
+
+}  // namespace
+}  // namespace vit::train

@@ -1,0 +1,135 @@
+#include "tools/train/curves.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+
+#include "vit/base/error.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+const cv::Scalar kInk(60, 60, 60), kGrid(225, 225, 225), kTrain(200, 120, 30), kOther(40, 90, 230);
+constexpr int kWidth = 560, kHeight = 400, kMargin = 56;
+
+struct Line {
+  std::vector<double> values;
+  cv::Scalar colour;
+  const char* name;
+};
+
+struct Plot {
+  const char* title;
+  double low;
+  double high;
+  std::vector<Line> lines;
+};
+
+std::string rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, value >= 10.0 ? "%.0f" : "%.2g", value);
+  return text;
+}
+
+void write(cv::Mat& image, const std::string& text, cv::Point at, const cv::Scalar& colour) {
+  cv::putText(image, text, at, cv::FONT_HERSHEY_SIMPLEX, 0.42, colour, 1, cv::LINE_AA);
+}
+
+void draw_frame(cv::Mat& image, const Plot& plot, size_t epochs) {
+  constexpr int kLines = 5;
+  for (int i = 0; i <= kLines; ++i) {
+    const int y = kHeight - kMargin - (kHeight - 2 * kMargin) * i / kLines;
+    cv::line(image, {kMargin, y}, {kWidth - 16, y}, kGrid);
+    write(image, rounded(plot.low + (plot.high - plot.low) * i / kLines), {8, y + 4}, kInk);
+  }
+  write(image, plot.title, {kMargin, 24}, kInk);
+  write(image, "epoch", {kWidth / 2 - 16, kHeight - 12}, kInk);
+  write(image, "1", {kMargin - 4, kHeight - kMargin + 18}, kInk);
+  write(image, std::to_string(epochs), {kWidth - 40, kHeight - kMargin + 18}, kInk);
+}
+
+cv::Mat draw(const Plot& plot) {
+  cv::Mat image(kHeight, kWidth, CV_8UC3, cv::Scalar(255, 255, 255));
+  const size_t epochs = plot.lines.front().values.size();
+  draw_frame(image, plot, epochs);
+  const double across = static_cast<double>(kWidth - kMargin - 16) /
+                        static_cast<double>(std::max<size_t>(1, epochs - 1));
+  int legend = kWidth - 210;
+  for (const Line& line : plot.lines) {
+    std::vector<cv::Point> points;
+    for (size_t i = 0; i < epochs; ++i) {
+      const double share = (line.values[i] - plot.low) / std::max(1e-9, plot.high - plot.low);
+      points.emplace_back(static_cast<int>(kMargin + across * static_cast<double>(i)),
+                          static_cast<int>(kHeight - kMargin -
+                                           std::clamp(share, 0.0, 1.0) * (kHeight - 2 * kMargin)));
+    }
+    cv::polylines(image, points, false, line.colour, 2, cv::LINE_AA);
+    write(image, line.name, {legend, 24}, line.colour);
+    legend += 90;
+  }
+  return image;
+}
+
+template <typename Field>
+std::vector<double> column(const std::vector<train::EpochRow>& history, Field field,
+                           double factor = 1.0) {
+  std::vector<double> values;
+  for (const auto& row : history) values.push_back(row.*field * factor);
+  return values;
+}
+
+/// Appears whole or not at all.
+void replace(const fs::path& beside, const fs::path& path) {
+  std::error_code error;
+  fs::rename(beside, path, error);
+  if (error) fail(path.string(), ": cannot be written: ", error.message());
+}
+
+}  // namespace
+
+void write_log(const fs::path& path, const std::vector<train::EpochRow>& history) {
+  const fs::path beside = path.string() + ".tmp";
+  {
+    std::ofstream file(beside);
+    file << "epoch,train_loss,train_accuracy,validation_loss,validation_accuracy,learning_rate,"
+            "seconds\n";
+    for (const auto& row : history)
+      file << row.epoch << ',' << row.train_loss << ',' << row.train_accuracy << ','
+           << row.validation_loss << ',' << row.validation_accuracy << ',' << row.rate << ','
+           << row.seconds << '\n';
+    if (!file.flush()) fail(beside.string(), ": cannot be written");
+  }
+  replace(beside, path);
+}
+
+void draw_curves(const fs::path& path, const std::vector<train::EpochRow>& history) {
+  if (history.empty()) return;
+  using Row = train::EpochRow;
+  const auto train_loss = column(history, &Row::train_loss);
+  const auto other_loss = column(history, &Row::validation_loss);
+  const double highest = std::max(*std::max_element(train_loss.begin(), train_loss.end()),
+                                  *std::max_element(other_loss.begin(), other_loss.end()));
+  const cv::Mat loss =
+      draw({"loss",
+            0.0,
+            std::ceil(highest * 2.0) / 2.0,
+            {{train_loss, kTrain, "training"}, {other_loss, kOther, "validation"}}});
+  const cv::Mat accuracy =
+      draw({"accuracy in %",
+            0.0,
+            100.0,
+            {{column(history, &Row::train_accuracy, 100.0), kTrain, "training"},
+             {column(history, &Row::validation_accuracy, 100.0), kOther, "validation"}}});
+  cv::Mat both;
+  cv::hconcat(loss, accuracy, both);
+  const fs::path beside = path.string() + ".tmp.png";
+  if (!cv::imwrite(beside.string(), both)) fail(path.string(), ": cannot be written");
+  replace(beside, path);
+}
+
+}  // namespace vit::tools

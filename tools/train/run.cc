@@ -1,0 +1,172 @@
+#include "tools/train/run.h"
+
+#include <chrono>
+#include <cstdio>
+
+#include "tools/output/terminal.h"
+#include "tools/train/curves.h"
+#include "vit/train/export.h"
+
+namespace vit::tools {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string number(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::uint64_t hash_of(const std::string& text) {  // FNV-1a
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+class Run {
+ public:
+  Run(const TrainSettings& settings, gradient::Network<float> network,
+      const train::Dataset& dataset, ThreadPool& pool)
+      : settings_(settings),
+        dataset_(dataset),
+        pool_(pool),
+        description_(describe_run(settings, network.config, dataset)),
+        trainer_(std::move(network), dataset, settings.training, pool) {
+    trainer_.state().fingerprint = hash_of(description_);
+  }
+
+  int train() {
+    if (settings_.resume) resume();
+    started_ = saved_ = Clock::now();
+    while (!trainer_.done()) {
+      while (!trainer_.epoch_done()) step();
+      finish_epoch();
+    }
+    report_end();
+    return 0;
+  }
+
+ private:
+  std::filesystem::path checkpoint() const { return settings_.beside(".checkpoint"); }
+
+  void resume() {
+    if (!std::filesystem::exists(checkpoint()))
+      fail(checkpoint().string(), ": no such checkpoint; start without --resume");
+    trainer_.restore(train::load_state(checkpoint(), trainer_.state().fingerprint));
+    write_output("continuing after epoch " + std::to_string(trainer_.state().epoch) + ", step " +
+                 std::to_string(trainer_.state().step) + "\n");
+  }
+
+  void step() {
+    trainer_.step();
+    ++steps_;
+    if (output_is_terminal()) show_progress();
+    if (seconds_since(saved_) < settings_.save_every) return;
+    train::save_state(checkpoint(), trainer_.state());
+    saved_ = Clock::now();
+  }
+
+  double seconds_left() const {
+    const auto& state = trainer_.state();
+    const double per_step = seconds_since(started_) / static_cast<double>(steps_);
+    const auto left = (settings_.training.epochs - state.epoch) * trainer_.steps_per_epoch();
+    return per_step * static_cast<double>(left - state.step);
+  }
+
+  void show_progress() const {
+    const auto& state = trainer_.state();
+    const auto seen = static_cast<double>(state.seen);
+    const auto done = static_cast<double>(state.step);
+    std::string line = "\repoch " + std::to_string(state.epoch + 1) + "/" +
+                       std::to_string(settings_.training.epochs) + " ";
+    constexpr size_t kBar = 24;
+    const auto filled =
+        static_cast<size_t>(kBar * done / static_cast<double>(trainer_.steps_per_epoch()));
+    line += "[" + std::string(filled, '=') + std::string(kBar - filled, ' ') + "]";
+    line += " loss " + number("%.4f", state.sum.loss / seen) + "  accuracy " +
+            percent(static_cast<double>(state.sum.correct) / seen) + "  " +
+            number("%.0f images/s", seen / state.seconds) + "  left " + clock_time(seconds_left());
+    write_output(line + "\033[K");
+  }
+
+  void finish_epoch() {
+    const train::Score score = train::evaluate(trainer_.averaged(), dataset_.validation,
+                                               settings_.training.batches.recipe, &pool_);
+    const bool best = score.accuracy > trainer_.state().best || trainer_.state().epoch == 0;
+    trainer_.finish_epoch(score.loss, score.accuracy);
+    if (best) export_best();
+    const auto& history = trainer_.state().history;
+    write_log(settings_.beside(".csv"), history);
+    draw_curves(settings_.beside(".png"), history);
+    train::save_state(checkpoint(), trainer_.state());
+    saved_ = Clock::now();
+    show_epoch(history.back(), best);
+  }
+
+  void export_best() {
+    const auto& row = trainer_.state().history.back();
+    train::export_model(settings_.output, trainer_.averaged(),
+                        {settings_.training.batches.recipe, dataset_.labels},
+                        {.dtype = settings_.half ? weights::DType::kF16 : weights::DType::kF32,
+                         .notes = {{"training", description_},
+                                   {"validation_accuracy", number("%.4f", row.validation_accuracy)},
+                                   {"epoch", std::to_string(row.epoch)}}});
+  }
+
+  void show_epoch(const train::EpochRow& row, bool best) const {
+    std::string line = output_is_terminal() ? "\r\033[K" : "";
+    line += "epoch " + std::to_string(row.epoch) + "/" + std::to_string(settings_.training.epochs) +
+            "  loss " + number("%.4f", row.train_loss) + "  accuracy " +
+            percent(row.train_accuracy) + "  validation: loss " +
+            number("%.4f", row.validation_loss) + "  accuracy " + percent(row.validation_accuracy) +
+            (best ? " (best)" : "") + "  " +
+            number("%.0f images/s",
+                   static_cast<double>(trainer_.steps_per_epoch() * settings_.training.batch) /
+                       row.seconds);
+    if (!trainer_.done() && steps_ > 0) line += "  left " + clock_time(seconds_left());
+    write_output(line + "\n");
+  }
+
+  void report_end() const {
+    write_output("best validation accuracy " + percent(trainer_.state().best) + " on " +
+                 std::to_string(dataset_.validation.size()) + " images, model " +
+                 settings_.output.string() + "\n");
+  }
+
+  const TrainSettings& settings_;
+  const train::Dataset& dataset_;
+  ThreadPool& pool_;
+  std::string description_;
+  train::Trainer trainer_;
+  Clock::time_point started_;
+  Clock::time_point saved_;
+  size_t steps_ = 0;  // of this process
+};
+
+}  // namespace
+
+std::string clock_time(double seconds) {
+  const auto whole = static_cast<unsigned long>(seconds + 0.5);
+  char text[64];
+  if (whole >= 3600)
+    std::snprintf(text, sizeof text, "%lu:%02lu:%02lu", whole / 3600, whole / 60 % 60, whole % 60);
+  else
+    std::snprintf(text, sizeof text, "%lu:%02lu", whole / 60, whole % 60);
+  return text;
+}
+
+std::string percent(double share) {
+  return number("%.2f %%", 100.0 * share);
+}
+
+int run_training(const TrainSettings& settings, gradient::Network<float> network,
+                 const train::Dataset& dataset, ThreadPool& pool) {
+  return Run(settings, std::move(network), dataset, pool).train();
+}
+
+}  // namespace vit::tools

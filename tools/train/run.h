@@ -1,0 +1,21 @@
+/// A training run from its first step to its model file.
+#pragma once
+
+#include "tools/train/settings.h"
+#include "vit/gradient/network.h"
+#include "vit/train/dataset.h"
+
+namespace vit::tools {
+
+/// Trains `network` and leaves the best model, the log, the curves and, until it is done, the
+/// checkpoint beside each other. The exit status.
+int run_training(const TrainSettings& settings, gradient::Network<float> network,
+                 const train::Dataset& dataset, ThreadPool& pool);
+
+/// "1:02:03" or "2:03"
+std::string clock_time(double seconds);
+
+/// "12.3 %"
+std::string percent(double share);
+
+}  // namespace vit::tools

@@ -1,0 +1,62 @@
+/// What the command line of vit train says, checked.
+#pragma once
+
+#include <cxxopts.hpp>
+#include <filesystem>
+#include <string>
+
+#include "tools/options.h"
+#include "vit/train/initialize.h"
+#include "vit/train/trainer.h"
+
+namespace vit::tools {
+
+enum class Depth {
+  kScratch,   ///< a new model
+  kProbe,     ///< a new classifier on frozen features
+  kFinetune,  ///< all of a model learns on
+};
+
+/// A new model, where it is not one of the known architectures as it is.
+struct Shape {
+  std::string architecture;  ///< empty: a plain ViT of the sizes below
+  size_t image_size = 32;
+  size_t patch = 4;
+  size_t width = 192;
+  size_t depth = 6;
+  size_t heads = 3;
+  double mlp_ratio = 4.0;
+  bool class_token = false;  ///< else the mean of the tokens is classified
+};
+
+struct TrainSettings {
+  std::filesystem::path data;
+  std::filesystem::path output;
+  std::string from;
+  Depth how = Depth::kScratch;
+  Shape shape;
+  train::Start start = train::Start::kMimetic;
+  train::Settings training;
+  std::string teacher;
+  double teacher_share = 0.5;
+  double validation_share = 0.1;
+  size_t most_per_class = 0;
+  size_t threads = 0;
+  bool resume = false;
+  double save_every = 300.0;  ///< seconds between checkpoints
+  bool half = false;          ///< weights of the model file in 16 bits
+
+  std::filesystem::path beside(const char* ending) const { return output.string() + ending; }
+};
+
+cxxopts::Options train_options();
+TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments);
+
+/// The configuration of a new model for so many classes.
+ModelConfig new_model(const Shape& shape, size_t classes);
+
+/// All that decides what a run computes, as text: for the model file and to know a run again.
+std::string describe_run(const TrainSettings& settings, const ModelConfig& config,
+                         const train::Dataset& dataset);
+
+}  // namespace vit::tools

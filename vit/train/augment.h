@@ -1,0 +1,33 @@
+/// An image as training sees it: another one in every epoch, the same one for the same seed.
+#pragma once
+
+#include "patch/image.h"
+#include "vit/base/matrix.h"
+#include "vit/base/recipe.h"
+#include "vit/train/random.h"
+
+namespace vit::train {
+
+enum class CropKind {
+  kNone,     ///< as the recipe places it
+  kPad,      ///< shifted by up to `pad` pixels, the border mirrored: small images
+  kResized,  ///< a random part of the image at the model's size: photographs
+};
+
+struct Augmentation {
+  CropKind crop = CropKind::kPad;
+  size_t pad = 4;
+  double least_area = 0.35;  ///< of a resized crop
+  bool flip = true;
+  double jitter = 0.0;     ///< brightness, contrast and saturation by up to this share
+  size_t operations = 2;   ///< of the RandAugment set, 0: none
+  double magnitude = 0.9;  ///< 0 to 1
+  double erase = 0.25;     ///< how often a rectangle is replaced by noise
+};
+
+/// To planes [3, height·width] of the recipe's crop, normalised. `random` belongs to this image in
+/// this epoch.
+void augment(const patch::Image& image, const Recipe& recipe, const Augmentation& how,
+             Random& random, MatrixView planes);
+
+}  // namespace vit::train

@@ -1,0 +1,123 @@
+#include "vit/train/batch.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "patch/patchify.h"
+#include "vit/train/loss.h"
+
+namespace vit::train {
+namespace {
+
+// What a stream of random numbers is for, so that no two share one.
+constexpr std::uint64_t kImageStream = 1;
+constexpr std::uint64_t kMixStream = 2;
+
+MatrixView as_planes(float* pixels, const ModelConfig& config) {
+  return {pixels, config.channels, config.image_height * config.image_width};
+}
+
+/// A rectangle that covers about `share` of the image.
+Box random_box(const ModelConfig& c, double share, Random& random) {
+  const double edge = std::sqrt(share);
+  const auto part = [&](size_t n) {
+    return static_cast<size_t>(std::lround(static_cast<double>(n) * edge));
+  };
+  const size_t rows = part(c.image_height), cols = part(c.image_width);
+  return {random.below(c.image_height - rows + 1), random.below(c.image_width - cols + 1), rows,
+          cols};
+}
+
+}  // namespace
+
+BatchMaker::BatchMaker(const Dataset& dataset, const ModelConfig& config, const BatchRule& rule)
+    : dataset_(dataset), config_(config), rule_(rule) {}
+
+void BatchMaker::draw(std::span<const size_t> indices, std::uint64_t epoch, size_t i) {
+  const Sample& sample = dataset_.train[indices[i]];
+  Random random({rule_.seed, kImageStream, epoch, indices[i]});
+  augment(sample.image, rule_.recipe, rule_.augmentation, random,
+          as_planes(drawn_.view().row(i), config_));
+  const std::span<float> target = labels_.view().row_span(i);
+  set_label(sample.label, rule_.label_smoothing, target);
+  if (rule_.teaching != nullptr && !rule_.teaching->probabilities.empty())
+    blend(rule_.teaching->probabilities.view().row_span(indices[i]), rule_.teaching->share, target);
+}
+
+/// Image i takes part of its mirror image in the batch.
+void BatchMaker::mix(const Mixture& mixture, size_t i) {
+  const size_t other = images_ - 1 - i;
+  const auto own = drawn_.view().row_span(i), partner = drawn_.view().row_span(other);
+  const auto out = mixed_.view().row_span(i), target = targets_.view().row_span(i);
+  std::copy(own.begin(), own.end(), out.begin());
+  std::copy_n(labels_.view().row(i), target.size(), target.begin());
+  if (mixture.share > 0.0 && other != i) {
+    blend(labels_.view().row_span(other), mixture.share, target);
+    if (mixture.box.rows == 0)
+      blend(partner, mixture.share, out);
+    else
+      paste(partner, mixture.box, out);
+  }
+  const size_t patches = config_.grid().count();
+  patch::patchify(as_planes(out.data(), config_), config_.image_width, config_.patch_height,
+                  config_.patch_width, patches_.view().row_range(i * patches, patches));
+}
+
+void BatchMaker::make(std::span<const size_t> indices, std::uint64_t epoch, ThreadPool* pool) {
+  images_ = indices.size();
+  if (drawn_.rows() < images_) {
+    const size_t pixels = config_.channels * config_.image_height * config_.image_width;
+    drawn_ = Matrix(images_, pixels);
+    mixed_ = Matrix(images_, pixels);
+    labels_ = Matrix(images_, dataset_.labels.size());
+    targets_ = Matrix(images_, dataset_.labels.size());
+    patches_ = Matrix(images_ * config_.grid().count(), config_.patch_size());
+  }
+  parallel_for(pool, images_, [&](size_t i, size_t) { draw(indices, epoch, i); });
+
+  const Mixture mixture = draw_mixture(indices.front(), epoch);
+  parallel_for(pool, images_, [&](size_t i, size_t) { mix(mixture, i); });
+}
+
+BatchMaker::Mixture BatchMaker::draw_mixture(size_t first_index, std::uint64_t epoch) const {
+  const Mixing& mixing = rule_.mixing;
+  Random random({rule_.seed, kMixStream, epoch, first_index});
+  if ((mixing.mixup <= 0.0 && mixing.cutmix <= 0.0) || !random.chance(mixing.probability))
+    return {};
+  const bool boxes = mixing.mixup <= 0.0 || (mixing.cutmix > 0.0 && random.chance(0.5));
+  const double share = random.symmetric_beta(boxes ? mixing.cutmix : mixing.mixup);
+  if (!boxes) return {share, {}};
+  const Box box = random_box(config_, share, random);
+  const double plane = static_cast<double>(config_.image_height * config_.image_width);
+  return {static_cast<double>(box.rows * box.cols) / plane, box};
+}
+
+void BatchMaker::paste(std::span<const float> from, const Box& box, std::span<float> to) const {
+  const size_t width = config_.image_width, plane = width * config_.image_height;
+  for (size_t c = 0; c < config_.channels; ++c)
+    for (size_t y = box.top; y < box.top + box.rows; ++y) {
+      const size_t at = c * plane + y * width + box.left;
+      std::copy_n(from.data() + at, box.cols, to.data() + at);
+    }
+}
+
+ConstMatrixView BatchMaker::patches(size_t first, size_t count) const {
+  const size_t each = config_.grid().count();
+  return patches_.view().row_range(first * each, count * each);
+}
+
+ConstMatrixView BatchMaker::targets(size_t first, size_t count) const {
+  return targets_.view().row_range(first, count);
+}
+
+void make_patches(const patch::Image& image, const Recipe& recipe, const ModelConfig& config,
+                  PatchScratch& scratch, MatrixView patches) {
+  const size_t pixels = config.image_height * config.image_width;
+  if (scratch.pixels.cols() != pixels) scratch.pixels = Matrix(config.channels, pixels);
+  patch::apply_recipe(image, recipe, scratch.recipe, scratch.pixels);
+  patch::patchify(scratch.pixels, config.image_width, config.patch_height, config.patch_width,
+                  patches);
+}
+
+}  // namespace vit::train

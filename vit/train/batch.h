@@ -1,0 +1,90 @@
+/// Samples to what a network reads: augmented, mixed with each other, cut into patches.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "patch/recipe.h"
+#include "vit/base/config.h"
+#include "vit/train/augment.h"
+#include "vit/train/dataset.h"
+
+namespace vit::train {
+
+struct Mixing {
+  double mixup = 0.0;   ///< alpha of the Beta distribution, 0: never
+  double cutmix = 0.0;  ///< alpha, 0: never; with both, each batch takes one or the other
+  double probability = 1.0;
+};
+
+/// A teacher's probabilities for every training image, mixed into the targets.
+struct Teaching {
+  Matrix probabilities;  ///< [training images, classes], or empty
+  double share = 0.5;
+};
+
+/// How targets and pixels are made.
+struct BatchRule {
+  Recipe recipe;
+  Augmentation augmentation;
+  Mixing mixing;
+  double label_smoothing = 0.1;
+  const Teaching* teaching = nullptr;
+  std::uint64_t seed = 0;
+};
+
+/// A rectangle of an image, in pixels.
+struct Box {
+  size_t top = 0;
+  size_t left = 0;
+  size_t rows = 0;
+  size_t cols = 0;
+};
+
+/// The same seed, epoch and samples give the same batch, whatever the workers.
+class BatchMaker {
+ public:
+  BatchMaker(const Dataset& dataset, const ModelConfig& config, const BatchRule& rule);
+
+  /// `indices` of training images.
+  void make(std::span<const size_t> indices, std::uint64_t epoch, ThreadPool* pool);
+
+  size_t images() const { return images_; }
+  /// [count·N, 3·P·P], from the `first` image on.
+  ConstMatrixView patches(size_t first, size_t count) const;
+  /// [count, classes]
+  ConstMatrixView targets(size_t first, size_t count) const;
+
+ private:
+  void draw(std::span<const size_t> indices, std::uint64_t epoch, size_t i);
+  /// What all images of a batch take from their partners: a share, as a mixture or as a box.
+  struct Mixture {
+    double share = 0.0;
+    Box box{};  // no rows: a mixture
+  };
+  Mixture draw_mixture(size_t first_index, std::uint64_t epoch) const;
+  void mix(const Mixture& mixture, size_t i);
+  void paste(std::span<const float> from, const Box& box, std::span<float> to) const;
+
+  const Dataset& dataset_;
+  const ModelConfig& config_;
+  const BatchRule& rule_;
+  size_t images_ = 0;
+  Matrix drawn_;    // [B, 3·H·W] before mixing
+  Matrix mixed_;    // the same after it
+  Matrix labels_;   // [B, classes] before mixing
+  Matrix targets_;  // after it
+  Matrix patches_;  // [B·N, 3·P·P]
+};
+
+/// What one worker needs to see images as inference does.
+struct PatchScratch {
+  patch::RecipeScratch recipe;
+  Matrix pixels;  ///< [3, H·W]
+};
+
+/// An image as inference sees it, to [N, 3·P·P].
+void make_patches(const patch::Image& image, const Recipe& recipe, const ModelConfig& config,
+                  PatchScratch& scratch, MatrixView patches);
+
+}  // namespace vit::train

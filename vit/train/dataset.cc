@@ -1,0 +1,185 @@
+#include "vit/train/dataset.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "patch/resample.h"
+#include "vit/base/error.h"
+#include "vit/train/random.h"
+
+namespace vit::train {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct File {
+  fs::path path;
+  size_t label = 0;
+};
+
+std::vector<fs::path> entries(const fs::path& folder, bool folders) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with('.')) continue;
+    if (entry.is_directory() == folders) found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<std::string> class_names(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& path : entries(folder, true)) names.push_back(path.filename().string());
+  return names;
+}
+
+std::vector<File> list_files(const fs::path& folder, const std::vector<std::string>& labels,
+                             size_t most_per_class) {
+  std::vector<File> files;
+  for (size_t label = 0; label < labels.size(); ++label) {
+    auto paths = entries(folder / labels[label], false);
+    if (paths.empty())
+      fail((folder / labels[label]).string(),
+           ": no file in this class folder, expected images; remove the folder or fill it");
+    if (most_per_class != 0 && paths.size() > most_per_class) paths.resize(most_per_class);
+    for (auto& path : paths) files.push_back({std::move(path), label});
+  }
+  return files;
+}
+
+patch::Image reduced(patch::Image image, size_t short_edge) {
+  const size_t edge = std::min(image.width, image.height);
+  if (short_edge == 0 || edge <= short_edge) return image;
+  const double scale = static_cast<double>(short_edge) / static_cast<double>(edge);
+  const auto scaled = [&](size_t n) {
+    return std::max<size_t>(1, static_cast<size_t>(std::lround(static_cast<double>(n) * scale)));
+  };
+  return patch::resize(image, scaled(image.width), scaled(image.height), Interpolation::kBox);
+}
+
+/// In the order of the files, whichever worker reads them.
+std::vector<Sample> read_files(const std::vector<File>& files, const DatasetOptions& options,
+                               std::vector<std::string>& skipped) {
+  std::vector<std::optional<patch::Image>> images(files.size());
+  std::vector<std::string> errors(files.size());
+  parallel_for(options.pool, files.size(), [&](size_t i, size_t) {
+    try {
+      images[i] = reduced(patch::read_image(files[i].path), options.short_edge);
+    } catch (const Error& error) {
+      errors[i] = error.what();
+    }
+  });
+  std::vector<Sample> samples;
+  for (size_t i = 0; i < files.size(); ++i) {
+    if (images[i])
+      samples.push_back({std::move(*images[i]), files[i].label});
+    else
+      skipped.push_back(std::move(errors[i]));
+  }
+  return samples;
+}
+
+/// The last share of every class in a random order that depends on the seed alone.
+void split(const DatasetOptions& options, Dataset& dataset) {
+  std::vector<size_t> order(dataset.train.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  Random random({options.seed, 0x5eed});
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  std::vector<size_t> left(dataset.labels.size());
+  for (const Sample& sample : dataset.train) ++left[sample.label];
+  for (size_t& count : left)
+    count = std::max<size_t>(count > 1 ? 1 : 0, static_cast<size_t>(static_cast<double>(count) *
+                                                                    options.validation_share));
+  std::vector<bool> chosen(dataset.train.size());
+  for (const size_t i : order) {
+    size_t& wanted = left[dataset.train[i].label];
+    if (wanted == 0) continue;
+    --wanted;
+    chosen[i] = true;
+  }
+  std::vector<Sample> kept;
+  for (size_t i = 0; i < chosen.size(); ++i)
+    (chosen[i] ? dataset.validation : kept).push_back(std::move(dataset.train[i]));
+  dataset.train = std::move(kept);
+  dataset.split_by_us = true;
+}
+
+fs::path first_folder(const fs::path& path, std::initializer_list<const char*> names) {
+  for (const auto* name : names)
+    if (fs::is_directory(path / name)) return path / name;
+  return {};
+}
+
+Dataset read_folder(const fs::path& path, const DatasetOptions& options) {
+  const fs::path train = first_folder(path, {"train", "training"});
+  const fs::path validation = first_folder(path, {"val", "valid", "validation", "test"});
+  const fs::path root = train.empty() ? path : train;
+  Dataset dataset;
+  dataset.labels = class_names(root);
+  if (dataset.labels.empty())
+    fail(root.string(), ": no class folders, expected one folder of images per class");
+  if (!train.empty() && !validation.empty() && class_names(validation) != dataset.labels)
+    fail(validation.string(), ": its class folders are not those of ", train.string(),
+         ", expected the same names in both");
+  dataset.train = read_files(list_files(root, dataset.labels, options.most_per_class), options,
+                             dataset.skipped);
+  if (!train.empty() && !validation.empty())
+    dataset.validation = read_files(list_files(validation, dataset.labels, options.most_per_class),
+                                    options, dataset.skipped);
+  return dataset;
+}
+
+void check(const Dataset& dataset, const std::string& where) {
+  if (dataset.labels.size() < 2)
+    fail(where, ": ", dataset.labels.size(), " class, expected at least two to tell apart");
+  std::vector<size_t> counts(dataset.labels.size());
+  for (const Sample& sample : dataset.train) ++counts.at(sample.label);
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] == 0)
+      fail(where, ": class '", dataset.labels[i], "' has no readable training image",
+           dataset.skipped.empty() ? "" : "; the first that failed: ",
+           dataset.skipped.empty() ? "" : dataset.skipped.front());
+}
+
+}  // namespace
+
+Dataset read_dataset(const fs::path& path, const DatasetOptions& options) {
+  if (!fs::exists(path)) fail(path.string(), ": no such file or folder");
+  if (!fs::is_directory(path))
+    fail(path.string(), ": is a file, expected a folder of class folders, IDX or CIFAR files");
+  Dataset dataset = is_idx_folder(path)     ? read_idx(path)
+                    : is_cifar_folder(path) ? read_cifar(path)
+                                            : read_folder(path, options);
+  check(dataset, path.string());
+  if (dataset.validation.empty()) split(options, dataset);
+  if (dataset.validation.empty())
+    fail(path.string(), ": too few images to keep any for validation, expected two per class");
+  return dataset;
+}
+
+void measure_statistics(const Dataset& dataset, Recipe& recipe) {
+  // A few thousand images say it to three digits.
+  const size_t stride = std::max<size_t>(1, dataset.train.size() / 5000);
+  std::array<double, 3> sum{}, squares{};
+  double count = 0.0;
+  for (size_t s = 0; s < dataset.train.size(); s += stride) {
+    const auto& pixels = dataset.train[s].image.pixels;
+    for (size_t i = 0; i < pixels.size(); ++i) {
+      const double value = pixels[i] / 255.0;
+      sum[i % 3] += value;
+      squares[i % 3] += value * value;
+    }
+    count += static_cast<double>(pixels.size()) / 3.0;
+  }
+  const auto rounded = [](double x) { return static_cast<float>(std::round(x * 1000.0) / 1000.0); };
+  for (size_t c = 0; c < 3; ++c) {
+    const double mean = sum[c] / count;
+    recipe.mean[c] = rounded(mean);
+    recipe.std[c] =
+        std::max(0.01f, rounded(std::sqrt(std::max(0.0, squares[c] / count - mean * mean))));
+  }
+}
+
+}  // namespace vit::train

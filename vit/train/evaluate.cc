@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include "vit/train/trainer.h"
+
+namespace vit::train {
+namespace {
+
+/// What one worker computes with.
+struct Worker {
+  gradient::Trace<float> trace;
+  PatchScratch scratch;
+  Matrix patches;
+};
+
+struct Chunk {
+  std::span<const Sample> samples;
+  std::span<size_t> predictions;
+};
+
+LossSum evaluate_chunk(const gradient::Network<float>& network, const Recipe& recipe,
+                       const Chunk& chunk, Worker& worker) {
+  const ModelConfig& config = network.config;
+  const size_t each = config.grid().count(), count = chunk.samples.size();
+  Matrix targets(count, config.classes);
+  for (size_t i = 0; i < count; ++i) {
+    make_patches(chunk.samples[i].image, recipe, config, worker.scratch,
+                 worker.patches.view().row_range(i * each, each));
+    set_label(chunk.samples[i].label, 0.0, targets.view().row_span(i));
+  }
+  const ConstMatrixView logits = gradient::forward<float>(
+      network, {.patches = worker.patches.view().row_range(0, count * each), .images = count},
+      worker.trace);
+  for (size_t i = 0; i < count; ++i) {
+    const auto row = logits.row_span(i);
+    chunk.predictions[i] =
+        static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+  }
+  return cross_entropy(logits, targets, 1.0, {});
+}
+
+}  // namespace
+
+size_t images_at_once(const ModelConfig& config) {
+  constexpr size_t kRows = 1024;
+  return std::max<size_t>(1, kRows / config.tokens());
+}
+
+Score evaluate(const gradient::Network<float>& network, const std::vector<Sample>& samples,
+               const Recipe& recipe, ThreadPool* pool) {
+  const size_t together = images_at_once(network.config);
+  std::vector<Worker> workers(pool == nullptr ? 1 : pool->size());
+  for (Worker& worker : workers)
+    worker.patches = Matrix(together * network.config.grid().count(), network.config.patch_size());
+  Score score{.loss = 0.0, .accuracy = 0.0, .predictions = std::vector<size_t>(samples.size())};
+  std::vector<LossSum> sums((samples.size() + together - 1) / together);
+  parallel_for(pool, sums.size(), [&](size_t i, size_t worker) {
+    const size_t first = i * together, count = std::min(together, samples.size() - first);
+    const Chunk chunk{std::span(samples).subspan(first, count),
+                      std::span(score.predictions).subspan(first, count)};
+    sums[i] = evaluate_chunk(network, recipe, chunk, workers[worker]);
+  });
+  LossSum sum;
+  for (const LossSum& part : sums) sum += part;
+  const auto count = static_cast<double>(std::max<size_t>(1, samples.size()));
+  score.loss = sum.loss / count;
+  score.accuracy = static_cast<double>(sum.correct) / count;
+  return score;
+}
+
+}  // namespace vit::train

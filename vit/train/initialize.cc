@@ -1,0 +1,140 @@
+#include "vit/train/initialize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+
+#include "patch/position.h"
+#include "vit/train/random.h"
+
+namespace vit::train {
+namespace {
+
+using gradient::Slot;
+
+constexpr double kSpread = 0.02;
+/// How alike queries and keys start, and how strongly the values' way through the projection
+/// cancels its input (the paper's figures for small ViTs).
+constexpr double kLikeness = 0.7;
+constexpr double kNoise = 0.4;
+constexpr double kCancel = 0.4;
+
+std::span<float> numbers_of(gradient::Network<float>& network, const Slot& slot) {
+  return {network.numbers.data() + slot.offset, slot.size()};
+}
+
+void fill_normal(std::span<float> numbers, double spread, Random& random) {
+  for (float& x : numbers) x = static_cast<float>(spread * random.truncated_normal());
+}
+
+void initialize_plain(const Slot& slot, std::span<float> numbers, Random& random) {
+  const bool token =
+      slot.name.ends_with("_token") || slot.name == "pos_embed" || slot.name == "attn_pool.latent";
+  if (slot.name.ends_with(".gamma"))
+    std::fill(numbers.begin(), numbers.end(), 1e-1f);
+  else if (slot.shape.size() < 2 && slot.name.ends_with(".weight"))
+    std::fill(numbers.begin(), numbers.end(), 1.0f);  // norms
+  else if (slot.name == "patch_embed.proj.weight")
+    fill_normal(numbers, 1.0 / std::sqrt(static_cast<double>(slot.cols)), random);
+  else if (slot.shape.size() >= 2 || token)
+    fill_normal(numbers, kSpread, random);
+  else
+    std::fill(numbers.begin(), numbers.end(), 0.0f);
+}
+
+/// Rows of a random orthogonal matrix, by Gram and Schmidt.
+std::vector<std::vector<double>> orthogonal(size_t n, Random& random) {
+  std::vector<std::vector<double>> rows(n, std::vector<double>(n));
+  for (size_t i = 0; i < n; ++i) {
+    for (double& x : rows[i]) x = random.normal();
+    for (int round = 0; round < 2; ++round)  // twice is enough (Kahan)
+      for (size_t j = 0; j < i; ++j) {
+        double dot = 0.0;
+        for (size_t c = 0; c < n; ++c) dot += rows[i][c] * rows[j][c];
+        for (size_t c = 0; c < n; ++c) rows[i][c] -= dot * rows[j][c];
+      }
+    double norm = 0.0;
+    for (const double x : rows[i]) norm += x * x;
+    for (double& x : rows[i]) x /= std::sqrt(norm);
+  }
+  return rows;
+}
+
+/// Each head's q·k is then about likeness · (part of x·x) plus noise.
+void initialize_queries_and_keys(const ModelConfig& c, std::span<float> qkv, Random& random) {
+  const size_t rows = c.heads * c.head_width();
+  const double spread = 1.0 / std::sqrt(static_cast<double>(c.head_width()));
+  for (size_t i = 0; i < rows * c.width; ++i) {
+    const double shared = random.normal(), own = random.normal();
+    qkv[i] = static_cast<float>(spread * std::sqrt(kLikeness) * shared);
+    qkv[rows * c.width + i] =
+        static_cast<float>(spread * std::sqrt(kLikeness) * (shared + kNoise * own));
+  }
+}
+
+/// project · values is about noise - cancel · identity.
+void initialize_values(const ModelConfig& c, std::span<float> values, std::span<float> project,
+                       Random& random) {
+  const auto q = orthogonal(c.width, random);
+  const double spread = kNoise / std::sqrt(static_cast<double>(c.width));
+  for (size_t i = 0; i < c.width; ++i)
+    for (size_t j = 0; j < c.width; ++j) {
+      values[i * c.width + j] = static_cast<float>(std::sqrt(kCancel) * q[i][j]);
+      project[j * c.width + i] =
+          static_cast<float>(-std::sqrt(kCancel) * q[i][j] + 0.5 * spread * random.normal());
+    }
+}
+
+void initialize_positions(const ModelConfig& c, std::span<float> table) {
+  if (c.width % 4 != 0) return;
+  const Matrix waves = patch::sinusoidal_positions_2d(c.grid(), c.width);
+  const size_t covered = table.size() - waves.size();
+  constexpr float kHeight = 0.3f;  // against projected patches of about 1
+  for (size_t i = 0; i < waves.size(); ++i) table[covered + i] = kHeight * waves.data()[i];
+}
+
+void initialize_mimetic(gradient::Network<float>& network, Random& random) {
+  const ModelConfig& c = network.config;
+  if (c.key_value_heads != c.heads) return;
+  for (const Slot& slot : network.layout.slots()) {
+    if (slot.name == "pos_embed") initialize_positions(c, numbers_of(network, slot));
+    if (!slot.name.ends_with(".attn.qkv.weight")) continue;
+    const std::string stem =
+        slot.name.substr(0, slot.name.size() - std::string("qkv.weight").size());
+    const std::span<float> qkv = numbers_of(network, slot);
+    initialize_queries_and_keys(c, qkv, random);
+    initialize_values(c, qkv.subspan(2 * c.width * c.width),
+                      numbers_of(network, *network.layout.find(stem + "proj.weight")), random);
+  }
+}
+
+}  // namespace
+
+void initialize(gradient::Network<float>& network, std::uint64_t seed, Start start) {
+  Random random({seed, 0x1217});
+  for (const Slot& slot : network.layout.slots())
+    initialize_plain(slot, numbers_of(network, slot), random);
+  if (start == Start::kMimetic) initialize_mimetic(network, random);
+}
+
+gradient::Network<float> with_new_head(const gradient::Network<float>& network, size_t classes,
+                                       std::uint64_t seed) {
+  ModelConfig config = network.config;
+  config.classes = classes;
+  gradient::Network<float> result = gradient::make_network<float>(config);
+  Random random({seed, 0x4ead});
+  for (const Slot& slot : result.layout.slots()) {
+    const Slot* before = network.layout.find(slot.name);
+    const std::span<float> numbers = numbers_of(result, slot);
+    const bool head = slot.name.starts_with("head.") || slot.name.starts_with("head_dist.");
+    if (head || before == nullptr)
+      initialize_plain(slot, numbers, random);
+    else
+      std::copy_n(network.numbers.begin() + static_cast<std::ptrdiff_t>(before->offset),
+                  slot.size(), numbers.begin());
+  }
+  return result;
+}
+
+}  // namespace vit::train

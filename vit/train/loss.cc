@@ -1,0 +1,45 @@
+#include "vit/train/loss.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <vector>
+
+namespace vit::train {
+
+void set_label(size_t label, double smoothing, std::span<float> target) {
+  assert(label < target.size());
+  const double rest = smoothing / static_cast<double>(target.size());
+  std::fill(target.begin(), target.end(), static_cast<float>(rest));
+  target[label] = static_cast<float>(1.0 - smoothing + rest);
+}
+
+void blend(std::span<const float> other, double share, std::span<float> target) {
+  for (size_t i = 0; i < target.size(); ++i)
+    target[i] = static_cast<float>((1.0 - share) * target[i] + share * other[i]);
+}
+
+LossSum cross_entropy(ConstMatrixView logits, ConstMatrixView targets, double scale,
+                      MatrixView gradient) {
+  assert(logits.rows == targets.rows && logits.cols == targets.cols);
+  LossSum sum;
+  std::vector<double> exponentials(logits.cols);
+  for (size_t r = 0; r < logits.rows; ++r) {
+    const auto row = logits.row_span(r), target = targets.row_span(r);
+    const auto best = std::max_element(row.begin(), row.end());
+    const auto wanted = std::max_element(target.begin(), target.end());
+    sum.correct += best - row.begin() == wanted - target.begin() ? 1 : 0;
+    double total = 0.0;
+    for (size_t c = 0; c < row.size(); ++c)
+      total += exponentials[c] = std::exp(double{row[c]} - double{*best});
+    const double log_total = std::log(total) + double{*best};
+    for (size_t c = 0; c < row.size(); ++c) {
+      sum.loss -= target[c] * (row[c] - log_total);
+      if (!gradient.empty())
+        gradient(r, c) = static_cast<float>(scale * (exponentials[c] / total - target[c]));
+    }
+  }
+  return sum;
+}
+
+}  // namespace vit::train

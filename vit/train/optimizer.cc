@@ -1,0 +1,129 @@
+#include "vit/train/optimizer.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <numbers>
+#include <string>
+
+namespace vit::train {
+namespace {
+
+/// Numbers per task of the pool: large enough to be worth a wake-up.
+constexpr size_t kChunk = size_t{1} << 16;
+
+/// 0: the embedding, 1: the first block, …, depth + 1: what follows the blocks.
+size_t layer_of(const std::string& name, size_t depth) {
+  constexpr std::string_view kBlocks = "blocks.";
+  if (name.starts_with(kBlocks)) return std::stoul(name.substr(kBlocks.size())) + 1;
+  for (const auto* start :
+       {"patch_embed.", "cls_token", "dist_token", "reg_token", "pos_embed", "norm_pre."})
+    if (name.starts_with(start)) return 0;
+  return depth + 1;
+}
+
+bool decays(const gradient::Slot& slot) {
+  return slot.shape.size() > 1 && slot.name.ends_with(".weight");
+}
+
+/// The factors that turn the moments into unbiased ones.
+struct Corrections {
+  double first;
+  double second;
+
+  Corrections(const AdamW& adam, std::uint64_t steps)
+      : first(1.0 / (1.0 - std::pow(adam.beta1, static_cast<double>(steps)))),
+        second(1.0 / (1.0 - std::pow(adam.beta2, static_cast<double>(steps)))) {}
+};
+
+struct Piece {
+  const Group* group;
+  size_t first;
+  size_t count;
+};
+
+std::vector<Piece> cut(std::span<const Group> groups) {
+  std::vector<Piece> pieces;
+  for (const Group& group : groups)
+    for (size_t at = 0; at < group.size; at += kChunk)
+      pieces.push_back({&group, group.offset + at, std::min(kChunk, group.size - at)});
+  return pieces;
+}
+
+void step_piece(const AdamW& adam, const Piece& piece, const Update& update, Moments& moments,
+                std::span<float> numbers) {
+  const Corrections corrections(adam, moments.steps);
+  const double rate = update.rate * piece.group->rate;
+  const auto b1 = static_cast<float>(adam.beta1), b2 = static_cast<float>(adam.beta2);
+  const auto scale = static_cast<float>(update.gradient_scale);
+  const auto eps = static_cast<float>(adam.eps);
+  const auto pull = static_cast<float>(rate * corrections.first);
+  const auto spread = static_cast<float>(corrections.second);
+  const auto keep =
+      static_cast<float>(1.0 - (piece.group->decays ? rate * adam.weight_decay : 0.0));
+  const float* gradient = update.gradient.data() + piece.first;
+  float* m = moments.first.data() + piece.first;
+  float* v = moments.second.data() + piece.first;
+  float* x = numbers.data() + piece.first;
+#pragma omp simd
+  for (size_t i = 0; i < piece.count; ++i) {
+    const float g = gradient[i] * scale;
+    m[i] = b1 * m[i] + (1.0f - b1) * g;
+    v[i] = b2 * v[i] + (1.0f - b2) * g * g;
+    x[i] = keep * x[i] - pull * m[i] / (std::sqrt(v[i] * spread) + eps);
+  }
+}
+
+}  // namespace
+
+std::vector<Group> make_groups(const gradient::Layout& layout, const ModelConfig& config,
+                               double layer_decay) {
+  std::vector<Group> groups;
+  for (const gradient::Slot& slot : layout.slots()) {
+    const size_t distance = config.depth + 1 - layer_of(slot.name, config.depth);
+    groups.push_back({.offset = slot.offset,
+                      .size = slot.size(),
+                      .rate = std::pow(layer_decay, static_cast<double>(distance)),
+                      .decays = decays(slot)});
+  }
+  return groups;
+}
+
+void step(const AdamW& adam, std::span<const Group> groups, const Update& update, Moments& moments,
+          std::span<float> numbers, ThreadPool* pool) {
+  assert(update.gradient.size() == numbers.size() && moments.first.size() == numbers.size());
+  ++moments.steps;
+  const std::vector<Piece> pieces = cut(groups);
+  parallel_for(pool, pieces.size(),
+               [&](size_t i, size_t) { step_piece(adam, pieces[i], update, moments, numbers); });
+}
+
+double norm_of(std::span<const float> gradient) {
+  double sum = 0.0;
+  for (const float g : gradient) sum += double{g} * double{g};
+  return std::sqrt(sum);
+}
+
+double clip_factor(double norm, double limit) {
+  return limit > 0.0 && norm > limit ? limit / norm : 1.0;
+}
+
+void average_in(std::span<const float> numbers, double decay, std::uint64_t steps,
+                std::span<float> average) {
+  assert(numbers.size() == average.size());
+  const auto count = static_cast<double>(steps);
+  const auto keep = static_cast<float>(std::min(decay, (1.0 + count) / (10.0 + count)));
+  for (size_t i = 0; i < numbers.size(); ++i)
+    average[i] += (1.0f - keep) * (numbers[i] - average[i]);
+}
+
+double Schedule::at(std::uint64_t step) const {
+  if (step < warmup_steps)
+    return rate * static_cast<double>(step + 1) / static_cast<double>(warmup_steps);
+  const std::uint64_t length = std::max<std::uint64_t>(1, steps - std::min(steps, warmup_steps));
+  const double done =
+      std::min(1.0, static_cast<double>(step - warmup_steps) / static_cast<double>(length));
+  return least + 0.5 * (rate - least) * (1.0 + std::cos(std::numbers::pi * done));
+}
+
+}  // namespace vit::train

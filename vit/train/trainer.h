@@ -1,0 +1,136 @@
+/// One training run: where it is, and how it takes its next step.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vit/gradient/network.h"
+#include "vit/train/batch.h"
+#include "vit/train/loss.h"
+#include "vit/train/optimizer.h"
+
+namespace vit::train {
+
+struct Settings {
+  size_t epochs = 100;
+  size_t batch = 128;
+  double rate = 1e-3;
+  double least_rate = 1e-5;
+  double warmup_epochs = 5.0;
+  AdamW adam;
+  double clip = 1.0;         ///< the largest norm of a gradient, 0: any
+  double average = 0.999;    ///< decay of the running average of the weights, 0: none
+  double layer_decay = 1.0;  ///< below 1: lower layers learn more slowly
+  double drop_path = 0.0;    ///< how often the last layer's updates are skipped; linear in depth
+  /// Share of the patches that training sees (the rest is dropped anew for every image), and the
+  /// last epochs in which it sees them all. Half of them costs half the time.
+  double keep_patches = 1.0;
+  size_t whole_epochs = 0;
+  BatchRule batches;  ///< its seed is the seed of the run
+};
+
+/// One line of the log.
+struct EpochRow {
+  std::uint64_t epoch = 0;  ///< from 1 on, when finished
+  double train_loss = 0.0;
+  double train_accuracy = 0.0;
+  double validation_loss = 0.0;
+  double validation_accuracy = 0.0;
+  double rate = 0.0;
+  double seconds = 0.0;
+};
+
+/// All that a run is, besides data and settings. What is written to disk and read again continues
+/// as if nothing had happened.
+struct State {
+  std::vector<float> numbers;
+  std::vector<float> average;  ///< empty: none
+  Moments moments;
+  std::uint64_t epoch = 0;  ///< finished ones
+  std::uint64_t step = 0;   ///< finished ones of the current epoch
+  LossSum sum;              ///< of the current epoch
+  std::uint64_t seen = 0;   ///< images of the current epoch
+  double seconds = 0.0;     ///< of the current epoch
+  double best = 0.0;        ///< highest validation accuracy so far
+  std::vector<EpochRow> history;
+  std::uint64_t fingerprint = 0;  ///< of model, data and settings
+
+  explicit State(size_t size) : moments(size) {}
+};
+
+/// Written beside its place, synced and renamed: a full disk or a kill leaves the earlier one.
+void save_state(const std::filesystem::path& path, const State& state);
+/// Throws an Error if the file is damaged or belongs to a run with other settings.
+State load_state(const std::filesystem::path& path, std::uint64_t fingerprint);
+
+/// Deterministic: the same data, settings and seed give the same weights, whatever the number of
+/// workers. A batch is cut into a fixed number of shards whose gradients are summed in order.
+class Trainer {
+ public:
+  Trainer(gradient::Network<float> network, const Dataset& dataset, const Settings& settings,
+          ThreadPool& pool);
+  ~Trainer();
+
+  const gradient::Network<float>& network() const { return network_; }
+  /// With the averaged weights, where there are any: what is evaluated and kept.
+  const gradient::Network<float>& averaged();
+
+  const State& state() const { return state_; }
+  State& state() { return state_; }
+  /// Continues a run. Throws an Error if it does not fit.
+  void restore(State state);
+
+  size_t steps_per_epoch() const { return steps_per_epoch_; }
+  bool epoch_done() const { return state_.step == steps_per_epoch_; }
+  bool done() const { return state_.epoch == settings_.epochs; }
+  double rate() const;  ///< of the next step
+
+  /// One batch: forward, backward, update. Throws an Error when the loss is no number any more.
+  void step();
+  /// Closes the epoch: its line goes to the history.
+  void finish_epoch(double validation_loss, double validation_accuracy);
+
+ private:
+  struct Worker;
+
+  std::vector<size_t> batch_indices();
+  void keep_some(std::span<const size_t> indices, Worker& worker,
+                 gradient::Batch<float>& batch) const;
+  LossSum run_shard(size_t shard, size_t worker);
+  void reduce_gradients();
+  void update(const LossSum& sum);
+
+  Settings settings_;
+  const Dataset& dataset_;
+  ThreadPool& pool_;
+  gradient::Network<float> network_;
+  gradient::Network<float> averaged_;
+  std::vector<Group> groups_;
+  Schedule schedule_;
+  BatchMaker maker_;
+  State state_;
+  size_t steps_per_epoch_ = 0;
+  std::vector<std::vector<float>> shards_;  // gradients, in the order of the layout
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<size_t> order_;  // of the images in the current epoch
+  std::uint64_t ordered_epoch_ = ~std::uint64_t{0};
+  std::vector<size_t> indices_;  // of the current batch
+};
+
+/// Images that run through the network together: about as many rows as make products efficient
+/// while a layer's activations stay near.
+size_t images_at_once(const ModelConfig& config);
+
+/// How good a model is.
+struct Score {
+  double loss = 0.0;
+  double accuracy = 0.0;
+  std::vector<size_t> predictions;  ///< one per sample
+};
+Score evaluate(const gradient::Network<float>& network, const std::vector<Sample>& samples,
+               const Recipe& recipe, ThreadPool* pool);
+
+}  // namespace vit::train
