@@ -70,6 +70,8 @@ const std::vector<Outside>& outside_headers() {
       {"nlohmann/", {"weights", "tools"}},
       {"zip.h", {"weights", "tools"}},
       {"zlib.h", {"weights", "vit/train", "tools"}},
+      {"curl/", {"tools"}},
+      {"openssl/", {"tools"}},
       {"cxxopts.hpp", {"tools"}},
       {"gtest/", {}},
       {"gmock/", {}},
@@ -246,6 +248,7 @@ TEST(LayeringRules, KeepOutsideLibrariesInTheirRooms) {
   EXPECT_THAT(violations_in("vit/encoder/a.cc", "#include <cblas.h>\n"), testing::SizeIs(1));
   EXPECT_THAT(violations_in("patch/a.cc", "#include <nlohmann/json.hpp>\n"), testing::SizeIs(1));
   EXPECT_THAT(violations_in("vit/base/a.cc", "#include <zip.h>\n"), testing::SizeIs(1));
+  EXPECT_THAT(violations_in("weights/a.cc", "#include <curl/curl.h>\n"), testing::SizeIs(1));
   EXPECT_THAT(violations_in("weights/a.cc", "#include <zip.h>\n#include <vector>\n"), IsEmpty());
 }
 

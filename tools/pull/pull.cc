@@ -75,7 +75,6 @@ class Pull {
       : repository_(repository), folder_(std::move(folder)), before_(read_pulled(folder_)) {}
 
   PulledModel run(const std::string& revision) {
-    fs::create_directories(folder_);
     fetch_if_there("config.json");
     fetch_if_there("preprocessor_config.json");
     fetch_weights();
@@ -100,6 +99,7 @@ class Pull {
   }
 
   void fetch(const RemoteFile& remote) {
+    fs::create_directories(folder_);
     const bool up_to_date = is_up_to_date(remote);
     if (!up_to_date) {
       ProgressBar bar(remote.name, remote.size);

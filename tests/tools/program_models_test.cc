@@ -1,0 +1,217 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/subprocess.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct GoldenModel {
+  std::string path;
+  std::string image;
+  std::vector<std::string> options{};  ///< what the file does not say
+};
+
+std::vector<GoldenModel> golden_models() {
+  std::vector<GoldenModel> models;
+  for (const auto& entry : fs::directory_iterator(VIT_GOLDENS)) {
+    const std::string folder = entry.path().string();
+    if (!fs::exists(folder + "/image.png")) continue;
+    models.push_back({folder, folder + "/image.png"});
+    // A bare file lies beside its expected results.
+    for (const auto* bare : {"/vit.npz", "/vit.pth"})
+      if (fs::exists(folder + bare)) models.back().path += bare;
+    if (fs::exists(folder + "/vit.pth")) models.back().options = {"--heads", "3"};
+  }
+  return models;
+}
+
+/// `vit COMMAND` with a model's options before the arguments.
+Finished run_with(const std::string& command, const std::vector<std::string>& options,
+                  const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{command};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run(arguments);
+}
+
+Finished with_cache(const Folder& home, std::vector<std::string> arguments) {
+  Call call;
+  call.arguments = std::move(arguments);
+  call.environment = {"VIT_HOME=" + home.path()};
+  return run(call);
+}
+
+TEST(Convert, KeepsEveryModelToTheBit) {
+  const Folder folder;
+  const auto models = golden_models();
+  EXPECT_GE(models.size(), 18u);
+  for (const auto& [model, image, options] : models) {
+    const std::string output = folder.path("m.safetensors");
+    const Finished converted =
+        run_with("convert", options, {"--force", "--dtype", "f32", model, output});
+    ASSERT_EQ(converted.status, 0) << converted.err;
+    const std::vector<std::string> classify{"--json", "--logits", "-k", "3", image, "-m"};
+    auto of_original = classify, of_output = classify;
+    of_original.push_back(model);
+    of_output.push_back(output);
+    const Finished before = run_with("classify", options, of_original);
+    const Finished after = run_with("classify", {}, of_output);
+    if (before.status != 0) {
+      EXPECT_THAT(before.err, HasSubstr("has no classifier")) << model;
+      EXPECT_THAT(after.err, HasSubstr("has no classifier")) << model;
+      continue;
+    }
+    ASSERT_EQ(after.status, 0) << after.err;
+    const json expected = json::parse(before.out), found = json::parse(after.out);
+    EXPECT_EQ(found["recipe"], expected["recipe"]) << model;
+    EXPECT_EQ(found["images"], expected["images"]) << model;
+  }
+}
+
+/// Twice from the model, then from the first result.
+void expect_same_bytes(const GoldenModel& model, std::vector<std::string> dtype) {
+  const Folder folder;
+  const auto convert = [&](const std::string& from, std::vector<std::string> options,
+                           const std::string& to) {
+    options.insert(options.end(), dtype.begin(), dtype.end());
+    const Finished finished = run_with("convert", options, {from, folder.path(to)});
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return read_file(folder.path(to));
+  };
+  const std::string bytes = convert(model.path, model.options, "1");
+  EXPECT_TRUE(convert(model.path, model.options, "2") == bytes) << model.path;
+  EXPECT_TRUE(convert(folder.path("1"), {}, "3") == bytes) << model.path;
+}
+
+TEST(Convert, GivesTheSameBytesAgainAndFromItsOwnOutput) {
+  for (const auto& model : golden_models()) expect_same_bytes(model, {});
+  const GoldenModel one{golden("hf_vit"), "", {}};
+  for (const auto* dtype : {"f32", "f16", "bf16"}) expect_same_bytes(one, {"--dtype", dtype});
+}
+
+TEST(Convert, LosesNothingUnlessAsked) {
+  const Folder folder;
+  for (const auto& [name, dtype] : std::vector<std::pair<std::string, std::string>>{
+           {"timm_vit", "f32"}, {"timm_vit_f16", "f16"}, {"timm_vit_bf16", "bf16"}}) {
+    const std::string output = folder.path(name);
+    const Finished finished = run({"convert", golden(name), output});
+    EXPECT_THAT(finished.out, AllOf(StartsWith(output + ": 94,906 parameters, " + dtype + ", ")));
+    const auto info = json::parse(run({"info", "--json", output}).out);
+    EXPECT_EQ(info["dtypes"][0], dtype);
+  }
+}
+
+TEST(Convert, OverwritesOnlyWhenForced) {
+  const Folder folder;
+  const std::string output = folder.write("m.safetensors", "precious");
+  const Finished refused = run({"convert", golden("timm_vit"), output});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(refused.err, "vit: " + output + ": exists already; --force overwrites it\n");
+  EXPECT_EQ(read_file(output), "precious");
+  EXPECT_EQ(run({"convert", golden("timm_vit"), output, "--force"}).status, 0);
+  // Onto itself: what is read stays readable until the new file is whole.
+  const std::string before = read_file(output);
+  EXPECT_EQ(run({"convert", output, output, "--force"}).status, 0);
+  EXPECT_EQ(read_file(output), before);
+}
+
+TEST(Convert, SaysGotAndExpected) {
+  const Folder folder;
+  const Finished one = run({"convert", "a"});
+  EXPECT_EQ(one.status, 2);
+  EXPECT_THAT(one.err, HasSubstr("vit: 1 operands given, expected two: the model and the file to "
+                                 "write\n"));
+  const Finished dtype = run({"convert", "--dtype", "int8", golden("timm_vit"), folder.path("m")});
+  EXPECT_EQ(dtype.status, 2);
+  EXPECT_THAT(dtype.err, HasSubstr("option '--dtype' got 'int8', expected f32, f16 or bf16\n"));
+}
+
+TEST(Info, SaysWhatAModelIs) {
+  const Finished finished = run({"info", golden("hf_dinov2")});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  for (const auto* line :
+       {"  architecture    Dinov2ForImageClassification\n",
+        "  weights         safetensors, Hugging Face names, f32, 354.8 kB\n",
+        "  input           70x70 pixels, patches of 14x14, grid 5x5\n",
+        "  tokens          26: class + 25 patches; positions learned, table 5x5\n",
+        "  encoder         2 blocks (pre-norm), 48 wide, 3 heads of 16\n",
+        "  head            class-and-mean pooling, 10 classes\n",
+        "  labels          10: tench, goldfish, great white shark, tiger shark, hammerhead, …\n",
+        "  parameters      87,370\n", "  unused          1 tensor: dinov2.embeddings.mask_token\n"})
+    EXPECT_THAT(finished.out, HasSubstr(line));
+}
+
+TEST(Info, GivesStableKeysInJson) {
+  const auto info =
+      nlohmann::ordered_json::parse(run({"info", "--json", "--tensors", golden("timm_vit")}).out);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : info.items()) keys.push_back(key);
+  EXPECT_THAT(
+      keys, testing::ElementsAre("model", "file", "file_bytes", "format", "layout", "dtypes",
+                                 "architecture", "input", "encoder", "head", "recipe", "labels",
+                                 "parameters", "multiply_adds", "weight_bytes", "activation_bytes",
+                                 "assumptions", "unused", "tensors"));
+  EXPECT_EQ(info["encoder"]["width"], 48);
+  EXPECT_EQ(info["input"]["prefix"], json({"class"}));
+  EXPECT_EQ(info["parameters"], 94906);
+  EXPECT_EQ(info["tensors"][0]["name"], "patch_embed.proj.weight");
+  EXPECT_EQ(info["tensors"][0]["shape"], json({48, 3, 16, 16}));
+}
+
+TEST(Info, ListsTheTensorsInTheOrderOfTheForwardPass) {
+  const std::string text = run({"info", "--tensors", golden("timm_vit")}).out;
+  EXPECT_LT(text.find("  patch_embed.proj.weight    [48, 3, 16, 16]  f32\n"),
+            text.find("  head.weight "));
+}
+
+TEST(Info, TakesTheNumberOfHeads) {
+  const std::string file = golden("torchvision_pth") + "/vit.pth";
+  EXPECT_THAT(run({"info", "--heads", "6", file}).out, HasSubstr("6 heads of 8"));
+  const Finished finished = run({"info", "--heads", "none", file});
+  EXPECT_EQ(finished.status, 2);
+  EXPECT_THAT(finished.err, HasSubstr("option '--heads' got 'none', expected a whole number from "
+                                      "1 to 1024\n"));
+}
+
+TEST(Info, SaysThatOneModelIsExpected) {
+  EXPECT_THAT(run({"info"}).err, HasSubstr("vit: 0 models given, expected one: a folder, a weight "
+                                           "file or the name of a pulled model\n"));
+}
+
+TEST(Models, ListsTheCatalogue) {
+  const Folder home;
+  const std::string text = with_cache(home, {"models", "deit_tiny_patch16"}).out;
+  EXPECT_EQ(text,
+            "name                           parameters  input  classes  hub, and what of it is "
+            "pulled\n"
+            "deit_tiny_patch16_224.fb_in1k       5.7 M    224     1000  "
+            "timm/deit_tiny_patch16_224.fb_in1k\n");
+  const Finished none = with_cache(home, {"models", "resnet"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_EQ(none.err, "vit: no model has 'resnet' in its name\n");
+}
+
+TEST(Models, GivesJson) {
+  const Folder home;
+  const auto models = json::parse(with_cache(home, {"models", "--json", "google/vit"}).out);
+  EXPECT_EQ(models["cache"], home.path());
+  EXPECT_EQ(models["models"][0]["name"], "vit-base-patch16-224");
+  EXPECT_EQ(models["models"][0]["hub"], "google/vit-base-patch16-224");
+  EXPECT_EQ(models["models"][0]["parameters"], 86567656);
+  EXPECT_TRUE(models["models"][0]["pulled"].is_null());
+  EXPECT_TRUE(
+      json::parse(with_cache(home, {"models", "--pulled", "--json"}).out)["models"].empty());
+}
+
+}  // namespace
+}  // namespace vit::tools
