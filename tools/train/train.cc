@@ -1,6 +1,7 @@
 #include "tools/train/train.h"
 
 #include "tools/output/terminal.h"
+#include "tools/train/adapt.h"
 #include "tools/train/run.h"
 #include "tools/train/settings.h"
 
@@ -13,30 +14,8 @@ constexpr std::string_view kExamples =
     "  vit train cifar10/ -o cifar10.safetensors --width 192 --depth 9 --mlp-ratio 2\n"
     "  vit train cifar10/ -o cifar10.safetensors --width 192 --depth 9 --mlp-ratio 2 --resume\n";
 
-train::Dataset read_data(const TrainSettings& settings, ThreadPool& pool) {
-  train::DatasetOptions options;
-  // Twice the input keeps all that a crop of a quarter of the image can show.
-  options.short_edge = 2 * settings.shape.image_size;
-  options.validation_share = settings.validation_share;
-  options.seed = settings.training.batches.seed;
-  options.most_per_class = settings.most_per_class;
-  options.pool = &pool;
-  train::Dataset dataset = train::read_dataset(settings.data, options);
-  std::string line = settings.data.string() + ": " + std::to_string(dataset.labels.size()) +
-                     " classes, " + std::to_string(dataset.train.size()) + " training and " +
-                     std::to_string(dataset.validation.size()) + " validation images" +
-                     (dataset.split_by_us ? " (split by chance)" : "") + "\n";
-  write_output(line);
-  constexpr size_t kShown = 5;
-  for (size_t i = 0; i < std::min(kShown, dataset.skipped.size()); ++i)
-    write_message("skipped " + dataset.skipped[i]);
-  if (dataset.skipped.size() > kShown)
-    write_message("skipped " + std::to_string(dataset.skipped.size()) + " files in all");
-  return dataset;
-}
-
 int train_from_scratch(TrainSettings settings, ThreadPool& pool) {
-  const train::Dataset dataset = read_data(settings, pool);
+  const train::Dataset dataset = read_data(settings, settings.shape.image_size, pool);
   const ModelConfig config = new_model(settings.shape, dataset.labels.size());
   Recipe& recipe = settings.training.batches.recipe;
   recipe = Recipe{};
@@ -48,6 +27,11 @@ int train_from_scratch(TrainSettings settings, ThreadPool& pool) {
   train::initialize(network, settings.training.batches.seed, settings.start);
   write_output(std::to_string(network.layout.size()) + " parameters, " +
                std::to_string(config.tokens()) + " tokens\n");
+  train::Teaching teaching;
+  if (!settings.teacher.empty()) {
+    teaching = ask_teacher(settings, dataset);
+    settings.training.batches.teaching = &teaching;
+  }
   return run_training(settings, std::move(network), dataset, pool);
 }
 
@@ -62,7 +46,15 @@ int run_train(Arguments arguments) {
   }
   const TrainSettings settings = parse_train_settings(parsed);
   ThreadPool pool(settings.threads);
-  return train_from_scratch(settings, pool);
+  switch (settings.how) {
+    case Depth::kScratch:
+      return train_from_scratch(settings, pool);
+    case Depth::kProbe:
+      return train_probe(settings, pool);
+    case Depth::kFinetune:
+      return train_finetune(settings, pool);
+  }
+  return 1;
 }
 
 }  // namespace vit::tools

@@ -14,6 +14,8 @@ namespace {
 using gradient::Slot;
 
 constexpr double kSpread = 0.02;
+/// Projected patches of unit pixels spread by this: what a convolution starts with elsewhere.
+constexpr double kPatchSpread = 0.6;
 /// How alike queries and keys start, and how strongly the values' way through the projection
 /// cancels its input (the paper's figures for small ViTs).
 constexpr double kLikeness = 0.7;
@@ -36,7 +38,7 @@ void initialize_plain(const Slot& slot, std::span<float> numbers, Random& random
   else if (slot.shape.size() < 2 && slot.name.ends_with(".weight"))
     std::fill(numbers.begin(), numbers.end(), 1.0f);  // norms
   else if (slot.name == "patch_embed.proj.weight")
-    fill_normal(numbers, 1.0 / std::sqrt(static_cast<double>(slot.cols)), random);
+    fill_normal(numbers, kPatchSpread / std::sqrt(static_cast<double>(slot.cols)), random);
   else if (slot.shape.size() >= 2 || token)
     fill_normal(numbers, kSpread, random);
   else
@@ -77,21 +79,23 @@ void initialize_queries_and_keys(const ModelConfig& c, std::span<float> qkv, Ran
 void initialize_values(const ModelConfig& c, std::span<float> values, std::span<float> project,
                        Random& random) {
   const auto q = orthogonal(c.width, random);
-  const double spread = kNoise / std::sqrt(static_cast<double>(c.width));
+  const double spread = kNoise / std::sqrt(kCancel * static_cast<double>(c.width));
   for (size_t i = 0; i < c.width; ++i)
     for (size_t j = 0; j < c.width; ++j) {
       values[i * c.width + j] = static_cast<float>(std::sqrt(kCancel) * q[i][j]);
       project[j * c.width + i] =
-          static_cast<float>(-std::sqrt(kCancel) * q[i][j] + 0.5 * spread * random.normal());
+          static_cast<float>(-std::sqrt(kCancel) * q[i][j] + spread * random.normal());
     }
 }
 
 void initialize_positions(const ModelConfig& c, std::span<float> table) {
   if (c.width % 4 != 0) return;
-  const Matrix waves = patch::sinusoidal_positions_2d(c.grid(), c.width);
+  // The longest wave is about the grid: on a small one, the usual 10000 would be a constant.
+  const GridSize grid = c.grid();
+  const double temperature = 2.0 * static_cast<double>(std::max(grid.rows, grid.cols));
+  const Matrix waves = patch::sinusoidal_positions_2d(grid, c.width, temperature);
   const size_t covered = table.size() - waves.size();
-  constexpr float kHeight = 0.3f;  // against projected patches of about 1
-  for (size_t i = 0; i < waves.size(); ++i) table[covered + i] = kHeight * waves.data()[i];
+  std::copy_n(waves.data(), waves.size(), table.begin() + static_cast<std::ptrdiff_t>(covered));
 }
 
 void initialize_mimetic(gradient::Network<float>& network, Random& random) {
@@ -122,7 +126,15 @@ gradient::Network<float> with_new_head(const gradient::Network<float>& network, 
                                        std::uint64_t seed) {
   ModelConfig config = network.config;
   config.classes = classes;
-  gradient::Network<float> result = gradient::make_network<float>(config);
+  config.head_bias = true;
+  config.multi_label = false;
+  gradient::Network<float> result{
+      .config = config,
+      .layout = gradient::Layout(
+          config, [&](std::string_view name) { return network.layout.find(name) != nullptr; }),
+      .numbers = {},
+      .fixed_positions = network.fixed_positions};
+  result.numbers.resize(result.layout.size());
   Random random({seed, 0x4ead});
   for (const Slot& slot : result.layout.slots()) {
     const Slot* before = network.layout.find(slot.name);

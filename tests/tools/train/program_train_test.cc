@@ -1,0 +1,132 @@
+// vit train as a user runs it, on small pictures of three colours.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
+
+#include "tests/tools/subprocess.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+/// Three classes of noisy pictures in one colour each.
+void write_pictures(const fs::path& folder, int per_class) {
+  const char* names[] = {"blue", "green", "red"};
+  cv::RNG random(1);
+  for (int label = 0; label < 3; ++label) {
+    fs::create_directories(folder / names[label]);
+    for (int i = 0; i < per_class; ++i) {
+      cv::Mat picture(16, 16, CV_8UC3);
+      random.fill(picture, cv::RNG::UNIFORM, 0, 120);
+      for (int y = 0; y < 16; ++y)
+        for (int x = 0; x < 16; ++x)
+          picture.at<cv::Vec3b>(y, x)[label] =
+              static_cast<std::uint8_t>(200 + random.uniform(0, 55));
+      cv::imwrite((folder / names[label] / (std::to_string(i) + ".png")).string(), picture);
+    }
+  }
+}
+
+std::vector<std::string> train(const Folder& folder, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{"train",
+                                     folder.path("data"),
+                                     "-o",
+                                     folder.path("m.safetensors"),
+                                     "--image-size",
+                                     "16",
+                                     "--patch",
+                                     "4",
+                                     "--width",
+                                     "32",
+                                     "--depth",
+                                     "2",
+                                     "--heads",
+                                     "2",
+                                     "--batch",
+                                     "16",
+                                     "--epochs",
+                                     "8",
+                                     "--warmup",
+                                     "1",
+                                     "--lr",
+                                     "0.003",
+                                     "--erase",
+                                     "0",
+                                     "--randaugment",
+                                     "0",
+                                     "--ema",
+                                     "0.8"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::string classified(const Folder& folder, const std::string& image) {
+  return run({"classify", "-k", "1", "-m", folder.path("m.safetensors"), folder.path(image)}).out;
+}
+
+TEST(TrainProgram, MakesAModelThatClassifies) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 20);
+  const Finished finished = run(train(folder, {}));
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("3 classes, 54 training and 6 validation images"));
+  EXPECT_THAT(finished.out, HasSubstr("best validation accuracy 100.00 %"));
+  EXPECT_THAT(classified(folder, "data/red/0.png"), HasSubstr("red"));
+  EXPECT_THAT(classified(folder, "data/blue/3.png"), HasSubstr("blue"));
+  EXPECT_THAT(read_file(folder.path("m.safetensors.csv")), HasSubstr("epoch,train_loss"));
+  EXPECT_FALSE(cv::imread(folder.path("m.safetensors.png")).empty());
+}
+
+TEST(TrainProgram, ResumesAndWillNotResumeAnotherRun) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 8);
+  ASSERT_EQ(run(train(folder, {})).status, 0);
+  const std::string before = read_file(folder.path("m.safetensors"));
+  const Finished again = run(train(folder, {"--resume"}));
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("continuing after epoch 8"));
+  EXPECT_EQ(read_file(folder.path("m.safetensors")), before);
+  const Finished other = run(train(folder, {"--resume", "--seed", "3"}));
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.err, HasSubstr("other data, model or settings"));
+}
+
+TEST(TrainProgram, ProbesAndFinetunesAModelForOtherClasses) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 12);
+  for (const std::string how : {"--probe", "--finetune"}) {
+    const Finished finished =
+        run({"train", folder.path("data"), "-o", folder.path("m.safetensors"), "--from",
+             golden("timm_vit"), how, "--epochs", "2", "--batch", "8"});
+    EXPECT_EQ(finished.status, 0) << how << finished.err;
+    EXPECT_THAT(finished.out, HasSubstr("validation accuracy")) << how;
+    EXPECT_THAT(classified(folder, "data/red/0.png"), HasSubstr("%")) << how;
+  }
+}
+
+TEST(TrainProgram, SaysWhatIsWrong) {
+  const Folder folder;
+  const auto message = [&](const std::vector<std::string>& arguments, int status) {
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.status, status);
+    return finished.err;
+  };
+  const std::string data = folder.path("data");
+  EXPECT_THAT(message({"train"}, 2), HasSubstr("expected one: the folder with the data"));
+  EXPECT_THAT(message({"train", data}, 2), HasSubstr("no model file given"));
+  EXPECT_THAT(message({"train", data, "-o", "x", "--probe"}, 2), HasSubstr("--from MODEL"));
+  EXPECT_THAT(message({"train", data, "-o", "x", "--lr", "fast"}, 2),
+              HasSubstr("option '--lr' got 'fast', expected a number"));
+  EXPECT_THAT(message({"train", data, "-o", "x"}, 1), HasSubstr("no such file or folder"));
+  write_pictures(data, 2);
+  fs::remove_all(fs::path(data) / "red");
+  fs::remove_all(fs::path(data) / "blue");
+  EXPECT_THAT(message({"train", data, "-o", "x"}, 1), HasSubstr("1 class, expected at least two"));
+}
+
+}  // namespace
+}  // namespace vit::tools

@@ -1,0 +1,113 @@
+#include "vit/train/probe.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/random.h"
+#include "tests/support/random_checkpoint.h"
+#include "vit/model/load.h"
+#include "vit/train/initialize.h"
+#include "vit/train/lbfgs.h"
+#include "vit/train/random.h"
+
+namespace vit::train {
+namespace {
+
+TEST(Lbfgs, FindsTheBottomOfAnIllConditionedBowl) {
+  const auto bowl = [](const std::vector<double>& x, std::vector<double>& gradient) {
+    double value = 0.0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const double steep = std::pow(10.0, static_cast<double>(i)), off = x[i] - 3.0;
+      value += 0.5 * steep * off * off;
+      gradient[i] = steep * off;
+    }
+    return value;
+  };
+  std::vector<double> x(5);
+  minimize(bowl, 200, x);
+  // It stops when the gradient, at first 3e4 long, is below 0.3: the flattest way may be off by it.
+  for (const double value : x) EXPECT_NEAR(value, 3.0, 0.3);
+}
+
+/// Four clouds of points with names, far from the origin.
+struct Clouds {
+  Matrix features = test::random_matrix(400, 6, 3);
+  std::vector<size_t> labels;
+
+  Clouds() {
+    for (size_t r = 0; r < features.rows(); ++r) {
+      labels.push_back(r % 4);
+      features(r, 0) += 50.0f + (r % 2 == 0 ? 3.0f : -3.0f);
+      features(r, 1) += r % 4 < 2 ? 3.0f : -3.0f;
+    }
+  }
+  Labelled view() const { return {features, labels, 4}; }
+};
+
+TEST(Probe, SeparatesWhatCanBeSeparated) {
+  const Clouds clouds;
+  ThreadPool pool(2);
+  const Logistic logistic = fit_logistic(clouds.view(), {}, pool);
+  EXPECT_GT(accuracy_of(logistic, clouds.view()), 0.98);
+}
+
+TEST(Probe, IsTheSameOnAnyNumberOfWorkers) {
+  const Clouds clouds;
+  ThreadPool one(1), three(3);
+  const Logistic a = fit_logistic(clouds.view(), {}, one);
+  const Logistic b = fit_logistic(clouds.view(), {}, three);
+  EXPECT_EQ(a.bias, b.bias);
+}
+
+ModelConfig tiny(bool distilled) {
+  ModelConfig c;
+  c.architecture = "tiny";
+  c.image_height = c.image_width = 16;
+  c.patch_height = c.patch_width = 8;
+  c.position_grid = c.grid();
+  c.width = 16;
+  c.depth = 2;
+  c.heads = c.key_value_heads = 2;
+  c.mlp_width = 32;
+  c.classes = 7;
+  if (distilled) {
+    c.prefix = {PrefixToken::kClass, PrefixToken::kDistillation};
+    c.distilled_head = true;
+  }
+  return c;
+}
+
+/// What the probe promises on features is what the model with the new head answers.
+TEST(Probe, TheHeadOnFeaturesIsTheModelOnImages) {
+  for (const bool distilled : {false, true}) {
+    weights::Checkpoint checkpoint = test::random_checkpoint(tiny(distilled));
+    auto network = with_new_head(gradient::load_network<float>(checkpoint), 3, 1);
+    checkpoint.config.classes = 0;
+    const Model headless = load_model(checkpoint);
+    Sample sample{{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)}, 0};
+    Random random({1});
+    for (auto& value : sample.image.pixels) value = static_cast<std::uint8_t>(random.below(256));
+    ThreadPool pool(1);
+    const Matrix features =
+        compute_features(headless, checkpoint.recipe, std::span(&sample, 1), pool);
+
+    Logistic logistic{test::random_matrix(3, 16, 5), {0.1f, 0.2f, 0.3f}};
+    set_head(logistic, network);
+    ModelWorkspace workspace(headless);
+    patch::apply_recipe(sample.image, checkpoint.recipe, workspace.recipe, workspace.pixels);
+    std::vector<float> ignored(headless.config.outputs());
+    run(headless, workspace, ignored);
+    gradient::Trace<float> trace;
+    const ConstMatrixView logits =
+        gradient::forward<float>(network, {.patches = workspace.patches, .images = 1}, trace);
+    for (size_t c = 0; c < 3; ++c) {
+      double expected = logistic.bias[c];
+      for (size_t i = 0; i < 16; ++i) expected += logistic.weight(c, i) * features(0, i);
+      EXPECT_NEAR(logits(0, c), expected, 1e-4) << (distilled ? "distilled" : "plain");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vit::train

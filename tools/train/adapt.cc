@@ -1,0 +1,156 @@
+#include "tools/train/adapt.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "tools/cache.h"
+#include "tools/output/terminal.h"
+#include "tools/train/run.h"
+#include "vit/model/classifier.h"
+#include "vit/model/load.h"
+#include "vit/train/export.h"
+#include "vit/train/probe.h"
+#include "weights/checkpoint.h"
+
+namespace vit::tools {
+namespace {
+
+/// The same model without its classifier: its answers are what the classifier reads.
+Model load_headless(const weights::Checkpoint& checkpoint) {
+  weights::Checkpoint headless = checkpoint;
+  headless.config.classes = 0;
+  return load_model(headless, {.image_height = checkpoint.recipe.crop_height,
+                               .image_width = checkpoint.recipe.crop_width,
+                               .positions = {}});
+}
+
+std::vector<size_t> labels_of(const std::vector<train::Sample>& samples) {
+  std::vector<size_t> labels;
+  for (const auto& sample : samples) labels.push_back(sample.label);
+  return labels;
+}
+
+/// A counter on the terminal, and nothing in a file.
+class Counter {
+ public:
+  Counter(std::string what, size_t all) : what_(std::move(what)), all_(all) {}
+  void operator()(size_t done) const {
+    if (!output_is_terminal() || (done % 16 != 0 && done != all_)) return;
+    write_output("\r" + what_ + " " + std::to_string(done) + "/" + std::to_string(all_) +
+                 (done == all_ ? "\n" : ""));
+  }
+
+ private:
+  std::string what_;
+  size_t all_;
+};
+
+gradient::Network<float> adapted_network(const weights::Checkpoint& checkpoint, size_t classes,
+                                         std::uint64_t seed) {
+  const Recipe& recipe = checkpoint.recipe;
+  return train::with_new_head(
+      gradient::load_network<float>(checkpoint, recipe.crop_height, recipe.crop_width), classes,
+      seed);
+}
+
+size_t input_edge(const weights::Checkpoint& checkpoint) {
+  return std::max(checkpoint.recipe.crop_height, checkpoint.recipe.crop_width);
+}
+
+}  // namespace
+
+train::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& pool) {
+  train::DatasetOptions options;
+  // Twice the input keeps all that a crop of a quarter of the image can show.
+  options.short_edge = 2 * edge;
+  options.validation_share = settings.validation_share;
+  options.seed = settings.training.batches.seed;
+  options.most_per_class = settings.most_per_class;
+  options.pool = &pool;
+  train::Dataset dataset = train::read_dataset(settings.data, options);
+  write_output(settings.data.string() + ": " + std::to_string(dataset.labels.size()) +
+               " classes, " + std::to_string(dataset.train.size()) + " training and " +
+               std::to_string(dataset.validation.size()) + " validation images" +
+               (dataset.split_by_us ? " (split by chance)" : "") + "\n");
+  constexpr size_t kShown = 5;
+  for (size_t i = 0; i < std::min(kShown, dataset.skipped.size()); ++i)
+    write_message("skipped " + dataset.skipped[i]);
+  if (dataset.skipped.size() > kShown)
+    write_message("skipped " + std::to_string(dataset.skipped.size()) + " files in all");
+  return dataset;
+}
+
+train::Teaching ask_teacher(const TrainSettings& settings, const train::Dataset& dataset) {
+  const Classifier teacher =
+      Classifier::load(find_model(settings.teacher), {.threads = settings.threads});
+  if (teacher.labels() != dataset.labels)
+    fail(settings.teacher, ": the teacher knows other classes than the data, expected the same ",
+         dataset.labels.size(), " in the same order");
+  train::Teaching teaching{Matrix(dataset.train.size(), dataset.labels.size()),
+                           settings.teacher_share};
+  const Counter counter("asking the teacher", dataset.train.size());
+  constexpr size_t kTogether = 64;
+  for (size_t first = 0; first < dataset.train.size(); first += kTogether) {
+    std::vector<Image> images;
+    for (size_t i = first; i < std::min(first + kTogether, dataset.train.size()); ++i)
+      images.push_back(dataset.train[i].image);
+    const auto logits = teacher.logits(images);
+    for (size_t i = 0; i < logits.size(); ++i) {
+      const auto probabilities = teacher.probabilities(logits[i]);
+      std::copy(probabilities.begin(), probabilities.end(),
+                teaching.probabilities.view().row(first + i));
+    }
+    counter(first + images.size());
+  }
+  return teaching;
+}
+
+int train_probe(const TrainSettings& settings, ThreadPool& pool) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto checkpoint = weights::open(find_model(settings.from));
+  const train::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
+  const Model model = load_headless(checkpoint);
+  const Matrix features =
+      train::compute_features(model, checkpoint.recipe, dataset.train, pool,
+                              Counter("features of training images", dataset.train.size()));
+  const Matrix others =
+      train::compute_features(model, checkpoint.recipe, dataset.validation, pool,
+                              Counter("features of validation images", dataset.validation.size()));
+  const auto labels = labels_of(dataset.train), other_labels = labels_of(dataset.validation);
+  const size_t classes = dataset.labels.size();
+  const std::uint64_t seed = settings.training.batches.seed;
+  const train::Logistic head =
+      train::fit_logistic({features, labels, classes}, {.seed = seed}, pool);
+
+  auto network = adapted_network(checkpoint, classes, seed);
+  train::set_head(head, network);
+  const double accuracy = train::accuracy_of(head, {others, other_labels, classes});
+  train::export_model(settings.output, network, {checkpoint.recipe, dataset.labels},
+                      {.dtype = settings.half ? weights::DType::kF16 : weights::DType::kF32,
+                       .notes = {{"training", "probe from=" + settings.from},
+                                 {"validation_accuracy", percent(accuracy)}}});
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  write_output("training accuracy " +
+               percent(train::accuracy_of(head, {features, labels, classes})) +
+               ", validation accuracy " + percent(accuracy) + " on " +
+               std::to_string(dataset.validation.size()) + " images, " + clock_time(seconds) +
+               ", model " + settings.output.string() + "\n");
+  return 0;
+}
+
+int train_finetune(TrainSettings settings, ThreadPool& pool) {
+  const auto checkpoint = weights::open(find_model(settings.from));
+  settings.training.batches.recipe = checkpoint.recipe;
+  const train::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
+  train::Teaching teaching;
+  if (!settings.teacher.empty()) {
+    teaching = ask_teacher(settings, dataset);
+    settings.training.batches.teaching = &teaching;
+  }
+  return run_training(
+      settings, adapted_network(checkpoint, dataset.labels.size(), settings.training.batches.seed),
+      dataset, pool);
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,220 @@
+#include "vit/train/probe.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cassert>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <numeric>
+
+#include "patch/recipe.h"
+#include "vit/kernels/gemm.h"
+#include "vit/train/lbfgs.h"
+#include "vit/train/loss.h"
+#include "vit/train/random.h"
+
+namespace vit::train {
+namespace {
+
+/// Rows whose logits are alive at once; fixed, so that sums do not depend on the workers.
+constexpr size_t kRows = 1024;
+
+/// Features with mean 0 and spread 1, and how they came to be so.
+struct Standardized {
+  Matrix features;
+  std::vector<double> mean;
+  std::vector<double> scale;
+};
+
+Standardized standardize(ConstMatrixView features) {
+  Standardized s{Matrix(features.rows, features.cols), std::vector<double>(features.cols),
+                 std::vector<double>(features.cols)};
+  const auto count = static_cast<double>(features.rows);
+  for (size_t r = 0; r < features.rows; ++r)
+    for (size_t c = 0; c < features.cols; ++c) s.mean[c] += features(r, c) / count;
+  for (size_t r = 0; r < features.rows; ++r)
+    for (size_t c = 0; c < features.cols; ++c)
+      s.scale[c] += std::pow(features(r, c) - s.mean[c], 2) / count;
+  for (double& scale : s.scale) scale = 1.0 / std::sqrt(scale + 1e-8);
+  for (size_t r = 0; r < features.rows; ++r)
+    for (size_t c = 0; c < features.cols; ++c)
+      s.features(r, c) = static_cast<float>((features(r, c) - s.mean[c]) * s.scale[c]);
+  return s;
+}
+
+/// Mean cross-entropy plus decay/2 · |weight|², in the weights row after row and then the biases.
+class Objective {
+ public:
+  Objective(const Labelled& data, double decay, ThreadPool& pool)
+      : data_(data), decay_(decay), pool_(pool) {}
+
+  size_t size() const { return data_.classes * (data_.features.cols + 1); }
+
+  double operator()(const std::vector<double>& x, std::vector<double>& gradient) const {
+    const size_t weights = data_.classes * data_.features.cols;
+    Matrix weight(data_.classes, data_.features.cols);
+    for (size_t i = 0; i < weights; ++i) weight.data()[i] = static_cast<float>(x[i]);
+    const size_t chunks = (data_.features.rows + kRows - 1) / kRows;
+    std::vector<Part> parts(chunks);
+    parallel_for(&pool_, chunks, [&](size_t i, size_t) { parts[i] = run(weight, x, i); });
+    std::fill(gradient.begin(), gradient.end(), 0.0);
+    double value = 0.0;
+    for (const Part& part : parts) {
+      value += part.loss;
+      for (size_t i = 0; i < weights; ++i) gradient[i] += part.weight.data()[i];
+      for (size_t c = 0; c < data_.classes; ++c) gradient[weights + c] += part.bias[c];
+    }
+    for (size_t i = 0; i < weights; ++i) {
+      value += 0.5 * decay_ * x[i] * x[i];
+      gradient[i] += decay_ * x[i];
+    }
+    return value;
+  }
+
+ private:
+  struct Part {
+    double loss = 0.0;
+    Matrix weight;
+    std::vector<double> bias;
+  };
+
+  Part run(const Matrix& weight, const std::vector<double>& x, size_t chunk) const {
+    const size_t first = chunk * kRows, count = std::min(kRows, data_.features.rows - first);
+    const ConstMatrixView features = data_.features.row_range(first, count);
+    Matrix logits(count, data_.classes), targets(count, data_.classes);
+    for (size_t r = 0; r < count; ++r) {
+      for (size_t c = 0; c < data_.classes; ++c)
+        logits(r, c) = static_cast<float>(x[weight.size() + c]);
+      set_label(data_.labels[first + r], 0.0, targets.view().row_span(r));
+    }
+    gemm(features, weight, Transpose::kYes, logits, 1.0f, 1.0f);
+    Part part{0.0, Matrix(data_.classes, data_.features.cols), std::vector<double>(data_.classes)};
+    const double scale = 1.0 / static_cast<double>(data_.features.rows);
+    Matrix gradient(count, data_.classes);
+    part.loss = scale * cross_entropy(logits, targets, scale, gradient).loss;
+    gemm(gradient, features, part.weight, {.a = Transpose::kYes});
+    for (size_t r = 0; r < count; ++r)
+      for (size_t c = 0; c < data_.classes; ++c) part.bias[c] += gradient(r, c);
+    return part;
+  }
+
+  const Labelled& data_;
+  double decay_;
+  ThreadPool& pool_;
+};
+
+Logistic as_logistic(const std::vector<double>& x, const Standardized& s, size_t classes) {
+  const size_t width = s.mean.size();
+  Logistic logistic{Matrix(classes, width), std::vector<float>(classes)};
+  for (size_t c = 0; c < classes; ++c) {
+    double bias = x[classes * width + c];
+    for (size_t i = 0; i < width; ++i) {
+      const double w = x[c * width + i] * s.scale[i];
+      logistic.weight(c, i) = static_cast<float>(w);
+      bias -= w * s.mean[i];
+    }
+    logistic.bias[c] = static_cast<float>(bias);
+  }
+  return logistic;
+}
+
+Logistic fit(const Labelled& data, double decay, size_t iterations, ThreadPool& pool) {
+  const Standardized s = standardize(data.features);
+  const Labelled standard{s.features, data.labels, data.classes};
+  const Objective objective(standard, decay, pool);
+  std::vector<double> x(objective.size());
+  minimize(objective, iterations, x);
+  return as_logistic(x, s, data.classes);
+}
+
+/// Rows of `data` in a random order, so that any part of it has all classes.
+struct Shuffled {
+  Matrix features;
+  std::vector<size_t> labels;
+};
+
+Shuffled shuffle(const Labelled& data, std::uint64_t seed) {
+  std::vector<size_t> order(data.labels.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  Random random({seed, 0x9e0be});
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  Shuffled s{Matrix(data.features.rows, data.features.cols), {}};
+  for (size_t r = 0; r < order.size(); ++r) {
+    std::copy_n(data.features.row(order[r]), data.features.cols, s.features.view().row(r));
+    s.labels.push_back(data.labels[order[r]]);
+  }
+  return s;
+}
+
+double choose_decay(const Labelled& data, const LogisticSettings& settings, ThreadPool& pool) {
+  if (settings.decays.size() == 1) return settings.decays.front();
+  const Shuffled s = shuffle(data, settings.seed);
+  const size_t held = std::max<size_t>(1, s.labels.size() / 10), kept = s.labels.size() - held;
+  const std::span<const size_t> labels = s.labels;
+  const Labelled learn{s.features.view().row_range(0, kept), labels.first(kept), data.classes};
+  const Labelled check{s.features.view().row_range(kept, held), labels.subspan(kept), data.classes};
+  double best = -1.0, chosen = settings.decays.front();
+  for (const double decay : settings.decays) {
+    const double accuracy = accuracy_of(fit(learn, decay, settings.iterations, pool), check);
+    if (accuracy <= best) continue;
+    best = accuracy;
+    chosen = decay;
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Matrix compute_features(const Model& model, const Recipe& recipe, std::span<const Sample> samples,
+                        ThreadPool& pool, const std::function<void(size_t)>& progress) {
+  assert(model.config.classes == 0);
+  Matrix features(samples.size(), model.config.outputs());
+  std::vector<std::unique_ptr<ModelWorkspace>> workspaces(pool.size());
+  std::mutex mutex;
+  size_t done = 0;
+  parallel_for(&pool, samples.size(), [&](size_t i, size_t worker) {
+    auto& workspace = workspaces[worker];
+    if (!workspace) workspace = std::make_unique<ModelWorkspace>(model);
+    patch::apply_recipe(samples[i].image, recipe, workspace->recipe, workspace->pixels);
+    run(model, *workspace, features.view().row_span(i));
+    const std::lock_guard lock(mutex);
+    if (progress) progress(++done);
+  });
+  return features;
+}
+
+Logistic fit_logistic(const Labelled& data, const LogisticSettings& settings, ThreadPool& pool) {
+  assert(data.features.rows == data.labels.size());
+  return fit(data, choose_decay(data, settings, pool), settings.iterations, pool);
+}
+
+double accuracy_of(const Logistic& logistic, const Labelled& data) {
+  Matrix logits(data.features.rows, data.classes);
+  gemm(data.features, logistic.weight, Transpose::kYes, logits);
+  size_t correct = 0;
+  for (size_t r = 0; r < logits.rows(); ++r) {
+    const auto row = logits.view().row_span(r);
+    for (size_t c = 0; c < row.size(); ++c) row[c] += logistic.bias[c];
+    const auto best = std::max_element(row.begin(), row.end()) - row.begin();
+    correct += static_cast<size_t>(best) == data.labels[r] ? 1 : 0;
+  }
+  return static_cast<double>(correct) / static_cast<double>(std::max<size_t>(1, logits.rows()));
+}
+
+void set_head(const Logistic& logistic, gradient::Network<float>& network) {
+  for (const char* head : {"head", "head_dist"}) {
+    const std::string name = head;
+    const auto put = [&](const std::string& tensor, std::span<const float> values) {
+      const gradient::Slot* slot = network.layout.find(tensor);
+      if (slot == nullptr) return;
+      assert(slot->size() == values.size());
+      std::copy(values.begin(), values.end(),
+                network.numbers.begin() + static_cast<std::ptrdiff_t>(slot->offset));
+    };
+    put(name + ".weight", {logistic.weight.data(), logistic.weight.size()});
+    put(name + ".bias", logistic.bias);
+  }
+}
+
+}  // namespace vit::train

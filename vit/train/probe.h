@@ -1,0 +1,49 @@
+/// A new classifier on frozen features: seconds to minutes instead of hours.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "vit/gradient/network.h"
+#include "vit/model/model.h"
+#include "vit/train/dataset.h"
+
+namespace vit::train {
+
+/// What the classifier of a model reads, one row per sample, by the fast inference model (loaded
+/// with no classes). `progress` hears, from one worker at a time, how many are done.
+Matrix compute_features(const Model& model, const Recipe& recipe, std::span<const Sample> samples,
+                        ThreadPool& pool, const std::function<void(size_t done)>& progress = {});
+
+/// logits = weight · features + bias
+struct Logistic {
+  Matrix weight;  ///< [classes, features]
+  std::vector<float> bias;
+};
+
+struct LogisticSettings {
+  /// Strengths of the pull towards zero to choose from, on a tenth of the data held out.
+  std::vector<double> decays{1e-2, 1e-3, 1e-4, 1e-5};
+  size_t iterations = 200;
+  std::uint64_t seed = 0;
+};
+
+struct Labelled {
+  ConstMatrixView features;  ///< [samples, features]
+  std::span<const size_t> labels;
+  size_t classes = 2;
+};
+
+/// Multinomial logistic regression on standardised features by L-BFGS, the same on any number of
+/// workers.
+Logistic fit_logistic(const Labelled& data, const LogisticSettings& settings, ThreadPool& pool);
+
+/// The share of samples whose largest logit is their label.
+double accuracy_of(const Logistic& logistic, const Labelled& data);
+
+/// Puts the classifier into the network, both where a distilled one has two.
+void set_head(const Logistic& logistic, gradient::Network<float>& network);
+
+}  // namespace vit::train
