@@ -38,8 +38,18 @@ void Checkpoint::add(std::string name, Weight weight) {
   weights_.insert_or_assign(std::move(name), std::move(weight));
 }
 
-void Checkpoint::keep(std::shared_ptr<const void> storage) {
+void Checkpoint::keep(Storage storage) {
   storage_.push_back(std::move(storage));
+}
+
+void Checkpoint::release(const Weight& weight) const {
+  for (const Tensor& part : weight.parts()) {
+    size_t last = 0;  // of the elements, strides apart
+    for (size_t axis = 0; axis < part.shape.size(); ++axis)
+      if (part.shape[axis] > 0) last += (part.shape[axis] - 1) * part.strides[axis];
+    for (const Storage& storage : storage_)
+      storage.release({part.data, byte_count(part.dtype, last + 1)});
+  }
 }
 
 }  // namespace vit::weights

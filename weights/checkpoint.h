@@ -11,6 +11,7 @@
 
 #include "vit/base/config.h"
 #include "vit/base/recipe.h"
+#include "weights/storage.h"
 #include "weights/tensor.h"
 
 namespace vit::weights {
@@ -46,11 +47,14 @@ class Checkpoint {
 
   void add(std::string name, Weight weight);
   /// Keeps alive what the weights view: a mapped file, inflated bytes.
-  void keep(std::shared_ptr<const void> storage);
+  void keep(Storage storage);
+  /// A weight has been read and will not be soon again: a mapped file's pages are handed back, so
+  /// that loading a model does not hold its weights twice. It may still be read, only more slowly.
+  void release(const Weight& weight) const;
 
  private:
   std::map<std::string, Weight, std::less<>> weights_;
-  std::vector<std::shared_ptr<const void>> storage_;
+  std::vector<Storage> storage_;
 };
 
 /// Opens a weight file, or a folder that holds one with its config.json (and

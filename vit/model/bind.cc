@@ -102,8 +102,10 @@ Linear bind_linear(const WeightScope& w, size_t out, size_t in) {
   const auto read = [&](size_t first, size_t count, float* rows) {
     weight.read_rows(first, count, rows);
   };
-  return w.precision() == Precision::kInt8 ? pack_int8_linear(out, in, read, bias)
-                                           : pack_linear(out, in, read, bias);
+  Linear linear = w.precision() == Precision::kInt8 ? pack_int8_linear(out, in, read, bias)
+                                                    : pack_linear(out, in, read, bias);
+  w.release(weight);
+  return linear;
 }
 
 Norm bind_norm(const WeightScope& w, size_t width, const ModelConfig& c) {

@@ -29,6 +29,8 @@ class WeightScope {
   size_t rows(std::string_view name) const;  ///< of a tensor that must be there
   /// Throws an Error naming the tensor and both sizes when it does not hold rows x cols numbers.
   const weights::Weight& demand(std::string_view name, size_t rows, size_t cols) const;
+  /// Read for good: see Checkpoint::release().
+  void release(const weights::Weight& weight) const { checkpoint_->release(weight); }
   std::vector<float> vector(std::string_view name, size_t n) const;
   Matrix matrix(std::string_view name, size_t rows, size_t cols) const;
   float scalar(std::string_view name) const { return vector(name, 1).front(); }

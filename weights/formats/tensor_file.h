@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "weights/storage.h"
 #include "weights/tensor.h"
 
 namespace vit::weights {
@@ -20,7 +21,7 @@ struct TensorFile {
   TensorMap tensors;
   Metadata metadata;
   /// Keeps alive what the tensors view.
-  std::vector<std::shared_ptr<const void>> storage;
+  std::vector<Storage> storage;
 };
 
 /// No Vision Transformer has more; a file that says so is broken or wants our memory.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "weights/formats/mapped_file.h"
+#include "weights/storage.h"
 
 namespace vit::weights {
 
@@ -42,7 +43,7 @@ class ZipArchive {
   /// A stored entry is seen in place, a deflated one is inflated and its checksum verified. The
   /// bytes live as long as storage() does.
   std::span<const std::byte> read(const ZipEntry& entry);
-  const std::vector<std::shared_ptr<const void>>& storage() const { return storage_; }
+  const std::vector<Storage>& storage() const { return storage_; }
 
  private:
   std::span<const std::byte> packed_bytes(const ZipEntry& entry) const;
@@ -51,7 +52,7 @@ class ZipArchive {
   std::shared_ptr<const MappedFile> file_;
   std::vector<ZipEntry> entries_;
   std::map<std::string, size_t, std::less<>> index_;
-  std::vector<std::shared_ptr<const void>> storage_;
+  std::vector<Storage> storage_;
 };
 
 }  // namespace vit::weights
