@@ -43,7 +43,7 @@ TEST(Pattern, FindsPatchesThatLookAtThemselves) {
 
 TEST(Pattern, FindsOffsetsWithTheirDirection) {
   for (const Cell offset : {Cell{1, 0}, Cell{-1, 0}, Cell{0, 2}, Cell{-2, 1}}) {
-    const auto sign = [](int n) { return (n > 0 ? "+" : "") + std::to_string(n); };
+    const auto sign = [](int n) { return std::string(n > 0 ? "+" : "") + std::to_string(n); };
     EXPECT_EQ(recognized(0.5, 2,
                          [&](Cell a, Cell b) {
                            return b.row == a.row + offset.row && b.col == a.col + offset.col;

@@ -1,0 +1,133 @@
+#include "vit/interpret/head_report.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/interpret/synthetic.h"
+#include "tests/support/random.h"
+#include "tests/support/random_checkpoint.h"
+#include "vit/model/load.h"
+
+namespace vit::interpret {
+namespace {
+
+ModelConfig small_config() {
+  ModelConfig config;
+  config.image_height = config.image_width = 32;
+  config.patch_height = config.patch_width = 8;
+  config.position_grid = {4, 4};
+  config.width = 24;
+  config.depth = 3;
+  config.heads = config.key_value_heads = 3;
+  config.mlp_width = 48;
+  config.classes = 5;
+  return config;
+}
+
+/// The checkpoint with the columns of W_O that read one head at zero: nothing of it gets out.
+weights::Checkpoint with_dead_head(const ModelConfig& config, HeadId id) {
+  weights::Checkpoint checkpoint = test::random_checkpoint(config);
+  const std::string name = "blocks." + std::to_string(id.layer) + ".attn.proj.weight";
+  auto values = std::make_shared<std::vector<float>>(config.width * config.width);
+  checkpoint.at(name).read_rows(0, config.width, values->data());
+  const size_t d = config.head_width();
+  for (size_t r = 0; r < config.width; ++r)
+    std::fill_n(values->begin() + static_cast<std::ptrdiff_t>(r * config.width + id.head * d), d,
+                0.0f);
+  const weights::Shape shape{config.width, config.width};
+  checkpoint.add(name,
+                 weights::Tensor{weights::DType::kF32, shape, weights::contiguous_strides(shape),
+                                 reinterpret_cast<const std::byte*>(values->data())});
+  checkpoint.keep(values);
+  return checkpoint;
+}
+
+void fill_pixels(ModelWorkspace& workspace, unsigned seed) {
+  const Matrix pixels = test::random_matrix(3, workspace.pixels.cols(), seed);
+  std::copy_n(pixels.data(), pixels.size(), workspace.pixels.data());
+}
+
+TEST(HeadReport, FindsAPlantedDeadHeadAndNoOther) {
+  const ModelConfig config = small_config();
+  const Model model = load_model(with_dead_head(config, {1, 2}));
+  HeadCensus census(config);
+  ModelWorkspace workspace(model);
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    fill_pixels(workspace, seed);
+    census.add(capture(model, workspace));
+    fill_pixels(workspace, seed);
+    census.add_effects(ablate_heads(model, workspace));
+  }
+  const HeadReport report = census.report();
+  EXPECT_EQ(report.images, 3u);
+  ASSERT_EQ(report.summaries.size(), 9u);
+  for (const HeadSummary& head : report.summaries) {
+    EXPECT_EQ(head.dead, head.id == (HeadId{1, 2})) << head.id.layer << ":" << head.id.head;
+    EXPECT_GE(head.divergence, 0.0);
+  }
+  EXPECT_EQ(report.summaries[5].flips, 0.0);
+  EXPECT_LT(report.summaries[5].divergence, 1e-9);
+}
+
+TEST(HeadReport, AblationEqualsWholePassesWithTheHeadSilenced) {
+  const ModelConfig config = small_config();
+  const Model model = load_model(test::random_checkpoint(config));
+  ModelWorkspace workspace(model);
+  fill_pixels(workspace, 1);
+  const auto effects = ablate_heads(model, workspace);
+  const auto answer_with = [&](const std::vector<std::vector<size_t>>& silenced) {
+    ModelTaps taps;
+    taps.encoder.silenced = silenced;
+    std::vector<float> output(config.outputs());
+    fill_pixels(workspace, 1);
+    run(model, workspace, output, &taps);
+    return output;
+  };
+  const auto whole = answer_with({});
+  for (size_t i = 0; i < effects.size(); ++i) {
+    std::vector<std::vector<size_t>> silenced(config.depth);
+    silenced[i / 3].push_back(i % 3);
+    const HeadEffect expected = compare_outputs(whole, answer_with(silenced), true);
+    EXPECT_EQ(effects[i].divergence, expected.divergence) << i;
+    EXPECT_EQ(effects[i].change, expected.change);
+    EXPECT_EQ(effects[i].flips, expected.flips);
+  }
+}
+
+TEST(HeadReport, ComparesAnswersByTheirDivergence) {
+  const std::vector<float> whole{std::log(0.5f), std::log(0.25f), std::log(0.25f)};
+  const std::vector<float> without{std::log(0.25f), std::log(0.5f), std::log(0.25f)};
+  const HeadEffect effect = compare_outputs(whole, without, true);
+  EXPECT_NEAR(effect.divergence, 0.5 * std::log(2.0) - 0.25 * std::log(2.0), 1e-6);
+  EXPECT_TRUE(effect.flips);
+  EXPECT_EQ(compare_outputs(whole, whole, true).divergence, 0.0);
+  EXPECT_EQ(compare_outputs(whole, without, false).divergence, 0.0);
+}
+
+TEST(HeadReport, AveragesOverImagesAndRecognisesTheMeanAttention) {
+  ModelConfig config = small_config();
+  config.depth = 1;
+  config.heads = config.key_value_heads = 2;
+  const TokenLayout layout = token_layout(config);
+  HeadCensus census(config);
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    AttentionMaps maps = test::random_maps(layout, 1, 2, seed);
+    const Matrix planted = test::planted_attention(
+        layout.tokens(), 0.6, seed, [](size_t query, size_t key) { return query == key; });
+    std::copy_n(planted.data(), planted.size(), maps.weights.data());
+    census.add(maps);
+  }
+  census.add_estimates(std::vector<double>{-0.2, 0.1});
+  census.add_estimates(std::vector<double>{0.4, 0.1});
+  const HeadReport report = census.report();
+  EXPECT_EQ(report.summaries[0].pattern.kind, PatternKind::kDiagonal);
+  EXPECT_EQ(report.summaries[1].pattern.kind, PatternKind::kMixed);
+  EXPECT_LT(report.summaries[0].distance, report.summaries[1].distance);
+  EXPECT_LT(report.summaries[0].entropy, report.summaries[1].entropy);
+  EXPECT_NEAR(report.summaries[0].estimate, 0.3, 1e-12);
+  EXPECT_FALSE(report.summaries[0].dead) << "nothing was measured";
+}
+
+}  // namespace
+}  // namespace vit::interpret

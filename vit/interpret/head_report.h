@@ -1,0 +1,59 @@
+/// Every head of a model in numbers, over a set of images.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "vit/interpret/ablation.h"
+#include "vit/interpret/attention_maps.h"
+#include "vit/interpret/pattern.h"
+#include "vit/interpret/similarity.h"
+
+namespace vit::interpret {
+
+struct HeadSummary {
+  HeadId id{};
+  double distance = 0.0;     ///< pixels, mean over the images
+  double entropy = 0.0;      ///< bits
+  double prefix_mass = 0.0;  ///< what patches give to prefix tokens
+  Pattern pattern{};           ///< of the mean attention
+  double divergence = 0.0;   ///< mean KL without the head, nats
+  double change = 0.0;       ///< largest relative change of an output
+  double flips = 0.0;        ///< part of the images whose first class changes
+  double estimate = 0.0;     ///< mean size of the first-order effect on the first class
+  bool dead = false;         ///< no image's output depends on it
+};
+
+struct HeadReport {
+  TokenLayout layout;
+  size_t layers = 0;
+  size_t heads = 0;
+  size_t images = 0;
+  size_t ablated = 0;                  ///< images on which importance was measured
+  size_t estimated = 0;                ///< images on which it was estimated
+  std::vector<HeadSummary> summaries;  ///< [layers·heads]
+  std::vector<Duplicate> duplicates;
+};
+
+/// A head is dead if silencing it changes no output by more than this part of its spread.
+constexpr double kDeadChange = 1e-3;
+
+/// Collects images one by one.
+class HeadCensus {
+ public:
+  explicit HeadCensus(const ModelConfig& config);
+
+  void add(const AttentionMaps& maps);
+  void add_effects(std::span<const HeadEffect> effects);
+  /// First-order effects, as Explanation::head_effects() gives them.
+  void add_estimates(std::span<const double> effects);
+
+  HeadReport report() const;
+
+ private:
+  HeadReport sums_;    // means are made by report()
+  Matrix attention_;   // [layers·heads·T, T], summed
+  Matrix similarity_;  // [layers·heads, layers·heads], summed
+};
+
+}  // namespace vit::interpret

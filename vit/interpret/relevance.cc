@@ -1,0 +1,122 @@
+#include "vit/interpret/relevance.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "vit/base/error.h"
+
+namespace vit::interpret {
+namespace {
+
+using Tap = gradient::AttentionTap<float>;
+
+/// max(A · dY/dA, 0), heads fused: [rows, T].
+Matrix positive_influence(const Tap& tap, size_t heads, HeadFusion fusion) {
+  Matrix products(tap.probabilities.rows, tap.probabilities.cols);
+  for (size_t r = 0; r < products.rows(); ++r) {
+    const float* weights = tap.probabilities.row(r);
+    const float* gradients = tap.gradient.row(r);
+    float* out = products.view().row(r);
+    for (size_t c = 0; c < products.cols(); ++c) out[c] = std::max(weights[c] * gradients[c], 0.0f);
+  }
+  return fuse_heads(products, heads, fusion);
+}
+
+/// A row on its way from the last layer to the first. The branches of a layer read the same row.
+class RelevanceRow {
+ public:
+  explicit RelevanceRow(std::vector<float> start) : row_(std::move(start)), sum_(row_) {}
+
+  void pass(size_t layer, const Matrix& influence) {
+    if (layer != layer_) row_ = sum_;
+    layer_ = layer;
+    const std::vector<float> update = look(influence, row_);
+    for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += update[i];
+  }
+  void start_from(std::vector<float> row) { row_ = sum_ = std::move(row); }
+  const std::vector<float>& result() const { return sum_; }
+
+ private:
+  std::vector<float> row_;
+  std::vector<float> sum_;
+  size_t layer_ = static_cast<size_t>(-1);
+};
+
+/// The pool sees the patches, or all tokens: a row over all of them either way.
+std::vector<float> over_all_tokens(const Matrix& pooled, size_t tokens) {
+  std::vector<float> row(tokens);
+  std::copy_n(pooled.data(), pooled.cols(),
+              row.begin() + static_cast<std::ptrdiff_t>(tokens - pooled.cols()));
+  return row;
+}
+
+/// d log softmax(output)[target] / d output.
+Matrix log_probability_gradient(std::span<const float> output, size_t target) {
+  Matrix gradient(1, output.size());
+  const float highest = *std::max_element(output.begin(), output.end());
+  double sum = 0.0;
+  for (const float value : output) sum += std::exp(double{value} - double{highest});
+  for (size_t i = 0; i < output.size(); ++i)
+    gradient(0, i) = static_cast<float>((i == target ? 1.0 : 0.0) -
+                                        std::exp(double{output[i]} - double{highest}) / sum);
+  return gradient;
+}
+
+double influence_of_head(const Tap& tap, size_t head, size_t rows) {
+  double sum = 0.0;
+  for (size_t r = head * rows; r < (head + 1) * rows; ++r)
+    for (size_t c = 0; c < tap.probabilities.cols; ++c)
+      sum += double{tap.probabilities(r, c)} * double{tap.gradient(r, c)};
+  return sum;
+}
+
+}  // namespace
+
+Explanation::Explanation(const gradient::Network<float>& network, ConstMatrixView patches)
+    : network_(network), layout_(token_layout(network.config)) {
+  const auto output =
+      gradient::forward<float>(network, {.patches = patches, .images = 1, .paths = {}}, trace_);
+  output_.assign(output.row(0), output.row(0) + output.cols);
+}
+
+std::vector<float> Explanation::relevance(size_t target, const RelevanceOptions& options) {
+  if (target >= output_.size())
+    fail("class ", target, ": the model has classes 0 to ", output_.size() - 1);
+  const bool pool = options.query.kind == QueryKind::kPool;
+  std::vector<float> start(layout_.tokens());
+  if (!pool) start = query_weights(options.query, layout_);
+  RelevanceRow row(start);
+  gradient::BackwardTaps<float> taps;
+  taps.attention = [&](const Tap& tap) {
+    if (tap.layer < options.first_layer) return;
+    row.pass(tap.layer, positive_influence(tap, network_.config.heads, options.fusion));
+  };
+  taps.pooling = [&](const Tap& tap) {
+    if (pool)
+      row.start_from(over_all_tokens(
+          positive_influence(tap, tap.probabilities.rows, options.fusion), layout_.tokens()));
+  };
+  Matrix wanted(1, output_.size());
+  wanted(0, target) = 1.0f;
+  gradient::backward<float>(network_, trace_, wanted, {}, &taps);
+
+  std::vector<float> tokens = row.result();
+  // Rounding may leave a hair less than the query's own weight, which is taken off again.
+  for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = std::max(tokens[i] - start[i], 0.0f);
+  return tokens;
+}
+
+std::vector<double> Explanation::head_effects(size_t target) {
+  const ModelConfig& config = network_.config;
+  std::vector<double> effects(config.depth * config.branches * config.heads);
+  gradient::BackwardTaps<float> taps;
+  taps.attention = [&](const Tap& tap) {
+    const size_t first = (tap.layer * config.branches + tap.branch) * config.heads;
+    for (size_t h = 0; h < config.heads; ++h)
+      effects[first + h] += influence_of_head(tap, h, layout_.tokens());
+  };
+  gradient::backward<float>(network_, trace_, log_probability_gradient(output_, target), {}, &taps);
+  return effects;
+}
+
+}  // namespace vit::interpret

@@ -1,0 +1,43 @@
+/// What speaks for a class: attention weighted by its gradient, through all layers. The backward
+/// pass is the house's one, in vit/gradient.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "vit/gradient/network.h"
+#include "vit/interpret/query.h"
+#include "vit/interpret/rollout.h"
+
+namespace vit::interpret {
+
+struct RelevanceOptions {
+  Query query{};  ///< whose row is read; a pool starts from its own attention
+  HeadFusion fusion = HeadFusion::kMean;
+  size_t first_layer = 0;
+};
+
+/// One image, run forward once; each class then costs a backward pass.
+class Explanation {
+ public:
+  /// patches: [N, 3·P·P] as patch::patchify cuts them. Both must outlive this.
+  Explanation(const gradient::Network<float>& network, ConstMatrixView patches);
+
+  std::span<const float> output() const { return output_; }
+
+  /// A weight per token, none negative: R <- R + fuse(max(A · dY/dA, 0)) · R over the layers, the
+  /// query's row of it without the identity that it starts from. Y is the output `target`.
+  std::vector<float> relevance(size_t target, const RelevanceOptions& options);
+
+  /// By how much log P(target) would fall to first order, were a head's output taken away: a number
+  /// per layer and head, [layers·heads]. Michel et al.'s importance is its size.
+  std::vector<double> head_effects(size_t target);
+
+ private:
+  const gradient::Network<float>& network_;
+  TokenLayout layout_;
+  gradient::Trace<float> trace_;
+  std::vector<float> output_;
+};
+
+}  // namespace vit::interpret
