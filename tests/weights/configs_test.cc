@@ -248,11 +248,12 @@ TEST(Preprocessor, RefusesImpossibleFields) {
             }),
             "preprocessor_config.json: field 'size' is 0, expected a size, height and width, or "
             "shortest_edge");
-  EXPECT_EQ(complaint([] {
-              preprocessor({{"size", "big"}});
-            }),
-            "preprocessor_config.json: field 'size' is \"big\", expected a size, height and width, or "
-            "shortest_edge");
+  EXPECT_EQ(
+      complaint([] {
+        preprocessor({{"size", "big"}});
+      }),
+      "preprocessor_config.json: field 'size' is \"big\", expected a size, height and width, or "
+      "shortest_edge");
   EXPECT_EQ(complaint([] {
               preprocessor({{"image_std", {1, 0, 1}}});
             }),
