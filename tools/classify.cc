@@ -12,6 +12,7 @@
 #include "patch/image.h"
 #include "patch/patchify.h"
 #include "tools/cache.h"
+#include "tools/model_options.h"
 #include "tools/output/predictions.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
@@ -70,6 +71,8 @@ cxxopts::Options classify_options() {
           {"logits", "the raw outputs too"},
           {"temperature", "divide the logits by T: above 1 evens the answer, below 1 sharpens it",
            text_or("1"), "T"},
+          {"ablate", "answer without these attention heads, both numbers from 0", text(),
+           "LAYER:HEAD,..."},
       });
   options.add_options(
       "Machine", {
@@ -98,6 +101,7 @@ ClassifierOptions classifier_settings(const cxxopts::ParseResult& arguments) {
   if (arguments.count("threads"))
     settings.threads = parse_count("--threads", text("threads"), 1, 1024);
   if (arguments.count("heads")) settings.heads = parse_count("--heads", text("heads"), 1, 1024);
+  if (arguments.count("ablate")) settings.ablate = parse_heads("--ablate", text("ablate"));
   return settings;
 }
 

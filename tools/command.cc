@@ -4,8 +4,10 @@
 #include <array>
 #include <new>
 
+#include "tools/attention.h"
 #include "tools/classify.h"
 #include "tools/convert.h"
+#include "tools/heads.h"
 #include "tools/info.h"
 #include "tools/models.h"
 #include "tools/output/terminal.h"
@@ -17,6 +19,8 @@ namespace {
 
 constexpr std::array kCommands{
     Command{"classify", "name the most likely classes of images", run_classify},
+    Command{"attention", "show where a model looks in an image", run_attention},
+    Command{"heads", "say what every attention head does", run_heads},
     Command{"info", "say what a model is", run_info},
     Command{"convert", "write a model as one self-contained file", run_convert},
     Command{"train", "train a model on your own classes", run_train},

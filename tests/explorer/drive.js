@@ -1,0 +1,198 @@
+// Drives the explorer pages of a folder: pointer, keys, every control, both themes, two widths.
+"use strict";
+const assert = require("assert").strict;
+const fs = require("fs");
+const path = require("path");
+const { chromium } = require("playwright-core");
+
+const [executable, work] = process.argv.slice(2);
+const args = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+  "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const sizes = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
+
+// A page that must stay silent and alone.
+async function open(context, file, hash = "") {
+  const page = await context.newPage();
+  const trouble = [];
+  page.on("console", (message) => { if (message.type() === "error" || message.type() === "warning") trouble.push(message.text()); });
+  page.on("pageerror", (error) => trouble.push(String(error)));
+  page.on("request", (request) => { if (!/^(file|data|blob):/.test(request.url())) trouble.push("request to " + request.url()); });
+  await page.goto("file://" + file + hash);
+  await page.waitForFunction(() => document.getElementById("status").textContent !== "");
+  return { page, trouble };
+}
+
+const heat = (page) => page.evaluate(() => document.getElementById("heat").toDataURL());
+const status = (page) => page.locator("#status").textContent();
+const settled = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+
+// What `act` changes on the map.
+async function changes(page, what, act) {
+  const before = await heat(page);
+  await act();
+  await settled(page);
+  assert.notEqual(await heat(page), before, what + " changes nothing on the map");
+}
+
+async function pointer(page) {
+  const box = await page.locator("#stage").boundingBox();
+  const at = (x, y) => page.mouse.move(box.x + x * box.width, box.y + y * box.height);
+  const resting = await heat(page);
+  await changes(page, "pointing at a patch", () => at(0.1, 0.1));
+  assert.match(await status(page), /^Patch 0,0 looks/);
+  await changes(page, "pointing at another patch", () => at(0.9, 0.9));
+  await page.mouse.move(box.x + box.width + 40, 2);
+  await settled(page);
+  assert.equal(await heat(page), resting, "leaving the image brings the query back");
+  await page.mouse.click(box.x + 0.1 * box.width, box.y + 0.1 * box.height);
+  await page.mouse.move(box.x + box.width + 40, 2);
+  await settled(page);
+  assert.match(await status(page), /^Patch 0,0 looks/, "a click keeps the patch");
+  assert.match(page.url(), /#.*q=/);
+  await page.keyboard.press("c");
+  await settled(page);
+  assert.equal(await heat(page), resting, "C goes back to the first query");
+}
+
+async function keyboard(page, facts) {
+  await page.locator("#stage").focus();
+  const along = facts.layers > facts.heads_per_layer;  // the longer of layers and heads lies across
+  const [back, forth] = along ? ["ArrowLeft", "ArrowRight"] : ["ArrowUp", "ArrowDown"];
+  const [less, more] = along ? ["ArrowUp", "ArrowDown"] : ["ArrowLeft", "ArrowRight"];
+  await changes(page, back, () => page.keyboard.press(back));
+  assert.match(page.url(), /l=/);
+  await page.keyboard.press(forth);
+  await changes(page, more, () => page.keyboard.press(more));
+  assert.match(await status(page), /head 0/);
+  await changes(page, less, () => page.keyboard.press(less));
+  assert.match(await status(page), /mean of/);
+  await changes(page, "X", () => page.keyboard.press("x"));
+  assert.match(await status(page), /max of/);
+  await page.keyboard.press("m");
+  await changes(page, "shift and an arrow", () => page.keyboard.press("Shift+ArrowRight"));
+  assert.match(await status(page), /^Patch/);
+  await page.keyboard.press("Escape");
+  await changes(page, "2 for rollout", () => page.keyboard.press("2"));
+  assert.match(await status(page), /through all layers/);
+  if (facts.relevance.length) {
+    await changes(page, "3 for relevance", () => page.keyboard.press("3"));
+    assert.match(await status(page), /^What speaks for/);
+  }
+  await page.keyboard.press("1");
+  for (const key of ["o", "p", "g", "g"]) await page.keyboard.press(key);
+}
+
+async function controls(page, facts) {
+  for (const name of ["Rollout", "Attention"])
+    await changes(page, name, () => page.getByRole("radio", { name }).click());
+  await changes(page, "Max", () => page.getByRole("radio", { name: "Max" }).click());
+  await page.getByRole("radio", { name: "Mean", exact: true }).click();
+  for (const button of await page.locator("#queries button").all()) {
+    await button.click();
+    await settled(page);
+    assert.equal(await button.getAttribute("aria-checked"), "true");
+  }
+  await page.locator("#queries button").first().click();
+  for (const name of ["viridis", "turbo", "gray", "inferno"])
+    await changes(page, name, () => page.locator("#colormap").selectOption(name));
+  await page.locator("#opacity").fill("30");
+  await settled(page);
+  assert.equal(await page.locator("#heat").evaluate((canvas) => canvas.style.opacity), "0.3");
+  await page.locator("#threshold").fill("50");
+  await settled(page);
+  assert.ok(await page.locator("#marks path").count() > 0, "the outline is drawn");
+  await changes(page, "clipping", () => page.locator("#clip").fill("90"));
+  await page.locator("#smooth").uncheck();
+  await page.locator("#lines").check();
+  await settled(page);
+  for (const [i, answer] of facts.relevance.entries()) {
+    await page.locator("#answers button").nth(i).click();
+    await settled(page);
+    assert.ok((await status(page)).includes(answer.label));
+  }
+  await page.locator("#theme").click();
+  assert.match(await page.evaluate(() => document.documentElement.dataset.theme), /light|dark/);
+  await page.locator("#theme").click();
+}
+
+async function heads(page, facts) {
+  const thumbs = page.locator("#matrix button");
+  const rows = facts.layers + (facts.pool ? 1 : 0);
+  assert.equal(await thumbs.count(), rows * (facts.heads_per_layer + 1));
+  const thumb = page.getByRole("gridcell", { name: "layer 0, head 0" });
+  await changes(page, "a thumbnail", () => thumb.click());
+  assert.equal(await thumb.getAttribute("aria-selected"), "true");
+  assert.match(await status(page), /layer 0, head 0/);
+  assert.match(await page.locator("#head-facts").textContent(), /Layer 0, head 0: .*px far/);
+  assert.equal(await page.locator("#distance .dot").count(), facts.layers * facts.heads_per_layer);
+  await page.locator("#distance .dot").last().click({ force: true });
+  await settled(page);
+  assert.match(await status(page), new RegExp(`layer ${facts.layers - 1}, head ${facts.heads_per_layer - 1}`));
+  await page.locator("#patterns .cell").first().click();
+  await settled(page);
+  assert.match(await status(page), /layer 0, head 0/);
+}
+
+// The state in the address gives the same picture in another tab.
+async function deepLink(context, page, file) {
+  const hash = new URL(page.url()).hash;
+  assert.ok(hash.length > 1);
+  const again = await open(context, file, hash);
+  assert.equal(await heat(again.page), await heat(page));
+  assert.equal(await status(again.page), await status(page));
+  const odd = await open(context, file, "#l=99&h=x&q=-4&k=none&o=1e9");
+  assert.deepEqual(odd.trouble, []);
+  await again.page.close();
+  await odd.page.close();
+}
+
+async function readable(page) {
+  const nameless = await page.evaluate(() => [...document.querySelectorAll("button, input, select")]
+    .filter((e) => !(e.textContent.trim() || e.getAttribute("aria-label") || e.title || e.labels?.length)).length);
+  assert.equal(nameless, 0, "every control has a name");
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(wide <= 0, `the page is ${wide} pixels too wide`);
+  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0);
+  assert.ok(paint < 1000, `first paint after ${paint} ms`);
+}
+
+async function drive(browser, name) {
+  const file = path.join(work, name + ".html");
+  for (const scheme of ["light", "dark"])
+    for (const [device, viewport] of Object.entries(sizes)) {
+      const context = await browser.newContext({ viewport, colorScheme: scheme, hasTouch: device === "phone", offline: true });
+      const { page, trouble } = await open(context, file);
+      const facts = await page.evaluate(() => JSON.parse(document.getElementById("facts").textContent));
+      await readable(page);
+      await page.screenshot({ path: path.join(work, `${name}-${scheme}-${device}.png`), fullPage: true });
+      if (device === "phone") {
+        await page.locator("#stage").tap({ position: { x: 20, y: 20 } });
+        await settled(page);
+        assert.match(await status(page), /^Patch 0,0/);
+      } else {
+        await pointer(page);
+        await keyboard(page, facts);
+        await heads(page, facts);
+        await controls(page, facts);
+        await deepLink(context, page, file);
+      }
+      assert.deepEqual(trouble, [], `${name} ${scheme} ${device}`);
+      await context.close();
+    }
+}
+
+(async () => {
+  const browser = await chromium.launch({ executablePath: executable, args });
+  try {
+    const names = fs.readdirSync(work).filter((f) => f.endsWith(".html")).map((f) => f.slice(0, -5));
+    for (const name of names) {
+      await drive(browser, name);
+      console.log(`${name}: driven`);
+    }
+  } finally {
+    await browser.close();
+  }
+})().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});

@@ -1,0 +1,167 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "patch/image.h"
+#include "tests/support/golden.h"
+#include "tests/tools/subprocess.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+Finished attention(const std::string& model, std::vector<std::string> more) {
+  std::vector<std::string> arguments{"attention", "-m", golden(model)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run(arguments);
+}
+
+nlohmann::json map_of(const std::string& model, std::vector<std::string> more) {
+  const Folder folder;
+  more.insert(more.end(), {"-o", folder.path("map.json"), golden_image(model)});
+  const Finished finished = attention(model, more);
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(finished.err, "");
+  return finished.status == 0 ? nlohmann::json::parse(read_file(folder.path("map.json")))
+                              : nlohmann::json();
+}
+
+TEST(Attention, GivesTheReferenceRowsOfEveryKindOfToken) {
+  const auto expected = test::read_golden(golden("timm_deit_distilled") + "/expected.safetensors");
+  const auto& weights = expected.at("attention.1");
+  const size_t tokens = weights.shape[1];
+  for (const auto& [query, row] :
+       {std::pair{"cls", size_t{0}}, {"distillation", size_t{1}}, {"0,1", size_t{3}}}) {
+    const auto json = map_of("timm_deit_distilled", {"--query", query, "--head", "2"});
+    const auto& map = json["maps"][0];
+    EXPECT_EQ(map["layer"], "layer 1");
+    const float* want = &weights.values[(2 * tokens + row) * tokens];
+    EXPECT_NEAR(map["prefix"]["cls"].get<float>(), want[0], 1e-5);
+    EXPECT_NEAR(map["prefix"]["distillation"].get<float>(), want[1], 1e-5);
+    const size_t cols = json["grid"]["cols"];
+    for (size_t i = 2; i < tokens; ++i)
+      EXPECT_NEAR(map["patches"][(i - 2) / cols][(i - 2) % cols].get<float>(), want[i], 1e-5);
+  }
+}
+
+TEST(Attention, DrawsAPictureOfEveryKindForEveryKindOfModel) {
+  const Folder folder;
+  for (const auto* model : {"timm_vit", "timm_nonsquare", "timm_siglip_map", "timm_gap_registers",
+                            "timm_dinov2_registers", "timm_deit_distilled"})
+    for (const std::vector<std::string>& how : {std::vector<std::string>{},
+                                                {"--grid"},
+                                                {"--matrix"},
+                                                {"--matrix", "--head", "all"},
+                                                {"--method", "rollout", "--discard", "0.3"},
+                                                {"--threshold", "0.5"},
+                                                {"--positions-similarity"},
+                                                {"--filters"}}) {
+      const bool of_model = !how.empty() && (how[0].starts_with("--pos") || how[0] == "--filters");
+      std::vector<std::string> arguments = how;
+      const std::string out = folder.path("picture.png");
+      arguments.insert(arguments.end(), {"-o", out});
+      if (!of_model) arguments.push_back(golden_image(model));
+      const Finished finished = attention(model, arguments);
+      ASSERT_EQ(finished.status, 0) << model << " " << finished.err;
+      const patch::Image picture = patch::read_image(out);
+      EXPECT_GT(picture.width, 300u);
+      EXPECT_GT(picture.height, 100u);
+      fs::remove(out);
+    }
+}
+
+TEST(Attention, WritesNumPyArraysOfTheShapeAskedFor) {
+  const Folder folder;
+  const auto shape_of = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"-o", folder.path("map.npy"), golden_image("timm_vit")});
+    EXPECT_EQ(attention("timm_vit", more).status, 0);
+    const std::string bytes = read_file(folder.path("map.npy"));
+    const size_t open = bytes.find("'shape': ");
+    return bytes.substr(open + 9, bytes.find(')', open) - open - 8);
+  };
+  EXPECT_EQ(shape_of({}), "(4, 4, )");
+  EXPECT_EQ(shape_of({"--grid"}), "(2, 3, 4, 4, )");
+  EXPECT_EQ(shape_of({"--matrix"}), "(17, 17, )");
+  EXPECT_EQ(shape_of({"--matrix", "--layer", "all", "--head", "all"}), "(2, 3, 17, 17, )");
+}
+
+TEST(Attention, ExplainsAClassByNumberOrLabel) {
+  const auto first = map_of("hf_vit", {"--method", "relevance"});
+  const auto& best = first["predictions"][0];
+  EXPECT_EQ(first["maps"][0]["layer"], "relevance for " + best["label"].get<std::string>());
+  const auto by_number = map_of(
+      "hf_vit", {"--method", "relevance", "--class", std::to_string(best["index"].get<int>())});
+  EXPECT_EQ(by_number["maps"], first["maps"]);
+  const auto by_label = map_of("hf_vit", {"--method", "relevance", "--class", best["label"]});
+  EXPECT_EQ(by_label["maps"], first["maps"]);
+  const auto other =
+      map_of("hf_vit", {"--method", "relevance", "--class",
+                        std::to_string(first["predictions"][1]["index"].get<int>())});
+  EXPECT_NE(other["maps"][0]["patches"], first["maps"][0]["patches"]);
+}
+
+TEST(Attention, MakesOneOutputPerImageAndAnIndexPage) {
+  const Folder folder;
+  const std::string picture = read_file(golden_image("timm_vit"));
+  fs::create_directory(folder.path("photos"));
+  for (const auto* name : {"photos/a.png", "photos/b&c.png", "photos/notes.txt"})
+    folder.write(name, picture);
+  folder.write("photos/broken.jpg", "no image");
+  const Finished finished =
+      attention("timm_vit", {"-o", folder.path("maps.png"), folder.path("photos")});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("broken.jpg"));
+  EXPECT_TRUE(fs::exists(folder.path("maps-a.png")));
+  EXPECT_TRUE(fs::exists(folder.path("maps-b&c.png")));
+  EXPECT_FALSE(fs::exists(folder.path("maps-notes.png")));
+  const std::string index = read_file(folder.path("maps-index.html"));
+  EXPECT_THAT(index, HasSubstr("maps-b%26c.png"));
+  EXPECT_THAT(index, HasSubstr("broken.jpg"));
+}
+
+TEST(Attention, WritesASelfContainedExplorer) {
+  const Folder folder;
+  const Finished finished =
+      attention("timm_vit", {"-o", folder.path("x.html"), golden_image("timm_vit")});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const std::string page = read_file(folder.path("x.html"));
+  EXPECT_THAT(page, HasSubstr("data:image/jpeg;base64,"));
+  for (const auto* outside : {"http://", "https://", "src=\"//", "url(", "{{"})
+    EXPECT_THAT(page.substr(0, page.find("id=\"attention\"")), testing::Not(HasSubstr(outside)))
+        << outside;
+}
+
+TEST(Attention, NamesWhatThereIs) {
+  const Folder folder;
+  const auto message = [&](const std::string& model, std::vector<std::string> more) {
+    more.insert(more.end(), {"-o", folder.path("x.png"), golden_image(model)});
+    const Finished finished = attention(model, more);
+    EXPECT_EQ(finished.status, 1);
+    EXPECT_FALSE(fs::exists(folder.path("x.png")));
+    return finished.err;
+  };
+  EXPECT_EQ(message("timm_vit", {"--layer", "2"}),
+            "vit: layer 2: the model has layers 0 to 1, or -1 to -2 from the last\n");
+  EXPECT_EQ(message("timm_vit", {"--head", "3"}), "vit: head 3: the model has heads 0 to 2\n");
+  EXPECT_EQ(message("timm_vit", {"--query", "distillation"}),
+            "vit: query 'distillation': the model has no such token, it has cls and 4x4 patches\n");
+  EXPECT_EQ(message("timm_vit", {"--method", "relevance", "--class", "10"}),
+            "vit: class 10: vit_tiny_patch16_224 has classes 0 to 9\n");
+  EXPECT_THAT(message("timm_vit", {"--query", "pool"}), HasSubstr("has no attention pool"));
+}
+
+TEST(Attention, LeavesNothingBehindWhereItCannotWrite) {
+  const Finished finished =
+      attention("timm_vit", {"-o", "/no/such/folder/x.png", golden_image("timm_vit")});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(finished.err, "vit: /no/such/folder/x.png: cannot write: No such file or directory\n");
+}
+
+}  // namespace
+}  // namespace vit::tools

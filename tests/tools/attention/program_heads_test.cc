@@ -1,0 +1,92 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "patch/image.h"
+#include "tests/tools/subprocess.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+Finished heads(const std::string& model, std::vector<std::string> more) {
+  std::vector<std::string> arguments{"heads", golden(model), "--images", golden_image(model)};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run(arguments);
+}
+
+TEST(Heads, PrintsATableOfEveryHead) {
+  const Finished finished = heads("timm_vit", {});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  for (const auto* head : {"0:0", "0:1", "0:2", "1:0", "1:1", "1:2"})
+    EXPECT_THAT(finished.out, HasSubstr(std::string("   ") + head + " "));
+  EXPECT_THAT(finished.out, HasSubstr("2 layers of 3 heads, 1 image, importance measured on 1"));
+}
+
+TEST(Heads, WritesEveryFormat) {
+  const Folder folder;
+  for (const auto* name : {"h.csv", "h.json", "h.png", "h.html"})
+    EXPECT_EQ(heads("timm_vit", {"-o", folder.path(name)}).status, 0) << name;
+  const std::string csv = read_file(folder.path("h.csv"));
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
+  const auto json = nlohmann::json::parse(read_file(folder.path("h.json")));
+  ASSERT_EQ(json["heads"].size(), 6u);
+  EXPECT_GT(json["heads"][0]["kl"].get<double>(), 0.0);
+  EXPECT_GT(json["heads"][0]["estimate"].get<double>(), 0.0);
+  EXPECT_FALSE(json["heads"][0]["dead"].get<bool>());
+  EXPECT_GT(patch::read_image(folder.path("h.png")).width, 800u);
+  EXPECT_THAT(read_file(folder.path("h.html")), HasSubstr("<table>"));
+}
+
+TEST(Heads, MeasuresNothingWhenAskedNotTo) {
+  const Folder folder;
+  EXPECT_EQ(heads("timm_vit", {"--importance-images", "0", "-o", folder.path("h.json")}).status, 0);
+  const auto json = nlohmann::json::parse(read_file(folder.path("h.json")));
+  EXPECT_EQ(json["images_ablated"], 0);
+  EXPECT_FALSE(json["heads"][0].contains("kl"));
+}
+
+TEST(Heads, KnowsModelsWithoutAClassifier) {
+  const Finished finished = heads("timm_dinov2_registers", {});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+}
+
+TEST(Heads, SaysWhatIsMissing) {
+  EXPECT_EQ(run({"heads"}).err,
+            "vit: no model given, expected MODEL: a folder with weights and config.json, or a "
+            "weight file\nvit: see 'vit heads --help'\n");
+  const Finished finished = run({"heads", golden("timm_vit")});
+  EXPECT_EQ(finished.status, 2);
+  EXPECT_EQ(finished.err,
+            "vit: no images given, expected --images FOLDER\nvit: see 'vit heads --help'\n");
+  EXPECT_EQ(heads("timm_vit", {"-o", "x.txt"}).status, 2);
+  const Folder folder;
+  EXPECT_EQ(run({"heads", golden("timm_vit"), "--images", folder.path()}).err,
+            "vit: " + folder.path() +
+                ": no image in this folder, expected files that end in .jpg, .png, .webp, .bmp or "
+                ".tif\n");
+}
+
+TEST(ClassifyAblated, AnswersWithoutTheHeadsGiven) {
+  const auto logits = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"classify", "-m", golden("timm_vit"), "--json", "--logits"});
+    more.push_back(golden_image("timm_vit"));
+    const Finished finished = run(more);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return nlohmann::json::parse(finished.out)["images"][0]["logits"];
+  };
+  EXPECT_NE(logits({"--ablate", "1:2"}), logits({}));
+  EXPECT_NE(logits({"--ablate", "1:2,0:0"}), logits({"--ablate", "1:2"}));
+  const Finished finished =
+      run({"classify", "-m", golden("timm_vit"), "--ablate", "2:0", golden_image("timm_vit")});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(finished.err,
+            "vit: head 2:0 cannot be ablated: the model has layers 0 to 1 with heads 0 to 2\n");
+}
+
+}  // namespace
+}  // namespace vit::tools

@@ -1,0 +1,107 @@
+#include "tools/attention/settings.h"
+
+#include <gtest/gtest.h>
+
+namespace vit::tools {
+namespace {
+
+using interpret::QueryKind;
+
+std::string message_of(const std::vector<const char*>& arguments) {
+  cxxopts::Options options = attention_options();
+  try {
+    parse_attention(parse(options, arguments));
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+AttentionSettings parsed(std::vector<const char*> arguments) {
+  for (const char* word : {"-m", "model", "-o", "out.png", "image.jpg"}) arguments.push_back(word);
+  cxxopts::Options options = attention_options();
+  return parse_attention(parse(options, arguments));
+}
+
+TEST(AttentionSettings, ReadEveryKindOfQuery) {
+  EXPECT_EQ(parse_query("cls").kind, QueryKind::kClass);
+  EXPECT_EQ(parse_query("distillation").kind, QueryKind::kDistillation);
+  EXPECT_EQ(parse_query("register:3"),
+            (interpret::Query{.kind = QueryKind::kRegister, .index = 3}));
+  EXPECT_EQ(parse_query("2,13"),
+            (interpret::Query{.kind = QueryKind::kPatch, .row = 2, .col = 13}));
+  EXPECT_EQ(parse_query("x:10,y:20.5"),
+            (interpret::Query{.kind = QueryKind::kPixel, .x = 10.0, .y = 20.5}));
+  EXPECT_EQ(parse_query("mean").kind, QueryKind::kMean);
+  EXPECT_EQ(parse_query("pool").kind, QueryKind::kPool);
+  for (const auto* bad : {"", "CLS", "register:", "register:-1", "1,", "1,2,3", "x:1", "x:1,2"})
+    EXPECT_THROW(parse_query(bad), UsageError) << bad;
+}
+
+TEST(AttentionSettings, ChooseLayersAndHeads) {
+  EXPECT_EQ(parsed({"--layer", "3", "--head", "2"}).map.layer, 3);
+  EXPECT_EQ(parsed({"--layer", "3", "--head", "2"}).map.head, 2u);
+  EXPECT_EQ(parsed({"--layer=-2"}).map.layer, -2);
+  EXPECT_TRUE(parsed({"--layer", "all"}).map.all_layers);
+  EXPECT_TRUE(parsed({"--head", "all"}).map.all_heads);
+  EXPECT_EQ(parsed({"--head", "max"}).map.fusion, interpret::HeadFusion::kMax);
+  EXPECT_FALSE(parsed({}).map.layer);
+  EXPECT_EQ(parsed({"--threshold", "0.6"}).look.threshold, 0.6);
+}
+
+TEST(AttentionSettings, LeaveTheMethodOpenWhereNothingIsAskedFor) {
+  EXPECT_TRUE(parsed({}).map.free_choice);
+  EXPECT_TRUE(parsed({"--alpha", "0.5"}).map.free_choice);
+  EXPECT_FALSE(parsed({"--layer", "3"}).map.free_choice);
+  EXPECT_FALSE(parsed({"--method", "attention"}).map.free_choice);
+  EXPECT_FALSE(parsed({"--grid"}).map.free_choice);
+  EXPECT_EQ(parsed({"--class", "cat"}).map.method, Method::kRelevance);
+}
+
+TEST(AttentionSettings, SayWhatIsWrong) {
+  EXPECT_EQ(message_of({"-m", "m", "a.jpg"}),
+            "no output given, expected -o FILE that ends in .png, .jpg, .html, .npy or .json");
+  EXPECT_EQ(message_of({"-o", "a.png", "a.jpg"}),
+            "no model given, expected -m MODEL: a folder with weights and config.json, or a weight "
+            "file");
+  EXPECT_EQ(message_of({"-m", "m", "-o", "a.png"}),
+            "no image given, expected one or more files or folders");
+  EXPECT_EQ(message_of({"-m", "m", "-o", "a.gif", "a.jpg"}),
+            "option '--output' got 'a.gif', expected a name that ends in .png, .jpg, .html, .npy "
+            "or .json");
+  EXPECT_EQ(message_of({"-m", "m", "-o", "a.png", "a.jpg", "--layer", "x"}),
+            "option '--layer' got 'x', expected a number from 0, a negative one from the last, or "
+            "all");
+  EXPECT_EQ(message_of({"-m", "m", "-o", "a.png", "a.jpg", "--threshold", "2"}),
+            "option '--threshold' got '2', expected a number from 0 to 1");
+  EXPECT_EQ(message_of({"-m", "m", "-o", "a.png", "a.jpg", "--grid", "--matrix"}),
+            "--grid, --matrix, --positions-similarity and --filters are different pictures, give "
+            "one of them");
+  EXPECT_EQ(message_of({"-m", "m", "-o", "a.png", "a.jpg", "--filters"}),
+            "this is a picture of the model, 'a.jpg' has no part in it");
+  EXPECT_EQ(message_of({"-m", "m", "-o", "a.html", "a.jpg", "--grid"}),
+            "an .html output holds every layer and head already; give a picture's name for --grid, "
+            "--matrix, --positions-similarity or --filters");
+  EXPECT_EQ(
+      message_of({"-m", "m", "-o", "a.png", "a.jpg", "--class", "cat", "--method", "rollout"}),
+      "--class belongs to --method relevance");
+  EXPECT_EQ(message_of({"-m", "m", "-o", "a.png", "a.jpg", "--method", "rollout", "--head", "1"}),
+            "--method rollout goes through all layers and heads: --layer and --head choose nothing "
+            "in it; see --start-layer and --head-fusion");
+}
+
+TEST(AttentionSettings, ReadHeadsToAblate) {
+  EXPECT_EQ(parse_heads("--ablate", "3:0,11:2"), (std::vector<HeadId>{{3, 0}, {11, 2}}));
+  for (const auto* bad : {"", "3", "3:", ":3", "3:0,", "a:b", "3:-1"}) {
+    try {
+      parse_heads("--ablate", bad);
+      FAIL() << bad;
+    } catch (const UsageError& error) {
+      EXPECT_EQ(error.what(), "option '--ablate' got '" + std::string(bad) +
+                                  "', expected heads as LAYER:HEAD,LAYER:HEAD, such as 3:0,11:2");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace vit::tools

@@ -1,0 +1,73 @@
+#include "tools/attention/explainer.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "tools/cache.h"
+#include "tools/suggest.h"
+#include "vit/base/error.h"
+#include "vit/interpret/relevance.h"
+#include "weights/checkpoint.h"
+
+namespace vit::tools {
+namespace {
+
+gradient::Network<float> load(const ModelSettings& settings, const Classifier& classifier) {
+  weights::Checkpoint checkpoint =
+      weights::open(find_model(settings.model), {.heads = settings.classifier.heads});
+  if (settings.classifier.positions)
+    checkpoint.config.position_resampling = *settings.classifier.positions;
+  return gradient::load_network<float>(checkpoint, classifier.config().image_height,
+                                       classifier.config().image_width);
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+/// "tench" of "tench, Tinca tinca".
+std::string_view first_name(std::string_view label) {
+  return label.substr(0, label.find(','));
+}
+
+}  // namespace
+
+Explainer::Explainer(const ModelSettings& settings, const Classifier& classifier)
+    : network_(load(settings, classifier)) {}
+
+std::vector<std::vector<float>> Explainer::explain(const Study& study, const Asked& asked) const {
+  interpret::Explanation explanation(network_, study.patches);
+  std::vector<std::vector<float>> found;
+  for (const size_t target : asked.classes)
+    found.push_back(explanation.relevance(
+        target, {.query = asked.query, .fusion = asked.fusion, .first_layer = asked.first_layer}));
+  return found;
+}
+
+bool explainable(const ModelConfig& config) {
+  return config.classes != 0 && config.attention != AttentionKind::kDifferential;
+}
+
+size_t find_class(const Classifier& classifier, const std::string& text) {
+  const size_t classes = classifier.config().classes;
+  if (!text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c); })) {
+    const size_t number = text.size() > 9 ? classes : std::stoul(text);
+    if (number >= classes)
+      fail("class ", text, ": ", classifier.name(), " has classes 0 to ", classes - 1);
+    return number;
+  }
+  const auto& labels = classifier.labels();
+  for (size_t i = 0; i < labels.size(); ++i)
+    if (lower(labels[i]) == lower(text) || lower(first_name(labels[i])) == lower(text)) return i;
+  std::vector<std::string> names;
+  for (const auto& label : labels) names.push_back(lower(first_name(label)));
+  const std::string meant = nearest(lower(text), names);
+  fail("class '", text, "': ", classifier.name(),
+       labels.empty() ? " names no classes, give a number" : " has no such label",
+       meant.empty() ? "" : ", did you mean '" + meant + "'?");
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,159 @@
+#include <algorithm>
+
+#include "tools/attention/explainer.h"
+#include "tools/attention/study.h"
+#include "vit/base/error.h"
+
+namespace vit::tools {
+namespace {
+
+using interpret::AttentionMaps;
+using interpret::Query;
+using interpret::QueryKind;
+
+/// The layers asked for, from 0.
+std::vector<size_t> chosen_layers(const AttentionMaps& maps, const MapSettings& settings) {
+  std::vector<size_t> layers;
+  if (settings.all_layers) {
+    for (size_t layer = 0; layer < maps.layers; ++layer) layers.push_back(layer);
+    return layers;
+  }
+  const auto count = static_cast<long>(maps.layers);
+  const long asked = settings.layer.value_or(-1);
+  const long layer = asked < 0 ? count + asked : asked;
+  if (layer < 0 || layer >= count)
+    fail("layer ", asked, ": the model has layers 0 to ", count - 1, ", or -1 to -", count,
+         " from the last");
+  return {static_cast<size_t>(layer)};
+}
+
+void check_head(size_t head, size_t heads) {
+  if (head >= heads) fail("head ", head, ": the model has heads 0 to ", heads - 1);
+}
+
+std::string fused_name(interpret::HeadFusion fusion, size_t heads) {
+  return std::string(to_string(fusion)) + " of " + std::to_string(heads) + " heads";
+}
+
+/// [H·rows, cols] to what is asked for of it: the fused heads, one, or each.
+template <typename Use>
+void for_chosen_heads(ConstMatrixView layer, size_t heads, const MapSettings& settings,
+                      const Use& use) {
+  const size_t rows = layer.rows / heads;
+  if (!settings.all_heads && !settings.head)
+    return use(fused_name(settings.fusion, heads),
+               interpret::fuse_heads(layer, heads, settings.fusion).view());
+  if (settings.head) check_head(*settings.head, heads);
+  for (size_t h = settings.head.value_or(0); h < heads; ++h) {
+    use("head " + std::to_string(h), layer.row_range(h * rows, rows));
+    if (settings.head) return;
+  }
+}
+
+std::vector<TokenMap> layer_maps(const AttentionMaps& maps, size_t layer, const Query& query,
+                                 const MapSettings& settings) {
+  const std::vector<float> weights = interpret::query_weights(query, maps.layout);
+  std::vector<TokenMap> found;
+  for_chosen_heads(maps.layer(layer), maps.heads, settings,
+                   [&](const std::string& head, ConstMatrixView attention) {
+                     found.push_back({"layer " + std::to_string(layer), head,
+                                      interpret::look(attention, weights)});
+                   });
+  return found;
+}
+
+std::vector<TokenMap> pool_maps(const AttentionMaps& maps, const MapSettings& settings) {
+  std::vector<TokenMap> found;
+  for_chosen_heads(
+      maps.pooling, maps.pooling.rows(), settings,
+      [&](const std::string& head, ConstMatrixView row) {
+        found.push_back({"pool", head, std::vector<float>(row.row(0), row.row(0) + row.cols)});
+      });
+  return found;
+}
+
+/// What a rollout starts from: the query's token, or what the pool's heads look at.
+std::vector<float> start_of(const AttentionMaps& maps, const Query& query,
+                            interpret::HeadFusion fusion) {
+  if (query.kind != QueryKind::kPool) return interpret::query_weights(query, maps.layout);
+  const Matrix fused = interpret::fuse_heads(maps.pooling, maps.pooling.rows(), fusion);
+  return {fused.data(), fused.data() + fused.size()};
+}
+
+TokenMap rollout_map(const AttentionMaps& maps, const Query& query, const MapSettings& settings) {
+  const interpret::RolloutOptions options{
+      .fusion = settings.fusion, .discard = settings.discard, .first_layer = settings.start_layer};
+  const std::string from =
+      settings.start_layer == 0 ? "" : " from layer " + std::to_string(settings.start_layer);
+  return {"rollout" + from, fused_name(settings.fusion, maps.heads),
+          interpret::rollout(maps, start_of(maps, query, settings.fusion), options)};
+}
+
+TokenMap relevance_map(const Classifier& classifier, const Study& study,
+                       const MapSettings& settings, const Query& query,
+                       const Explainer& explainer) {
+  const size_t target = settings.target.empty() ? study.predictions.front().index
+                                                : find_class(classifier, settings.target);
+  const auto found = explainer.explain(study, {.classes = {target},
+                                               .query = query,
+                                               .fusion = settings.fusion,
+                                               .first_layer = settings.start_layer});
+  const bool named = target < classifier.labels().size();
+  const std::string label = named ? classifier.labels()[target] : "class " + std::to_string(target);
+  return {"relevance for " + label, fused_name(settings.fusion, study.maps.heads), found.front()};
+}
+
+Query chosen_query(const Classifier& classifier, const Study& study, const MapSettings& settings) {
+  const Query query = settings.query.value_or(interpret::default_query(classifier.config()));
+  if (query.kind == QueryKind::kPool && study.maps.pooling.empty())
+    fail("query 'pool': ", classifier.name(), " has no attention pool");
+  return interpret::on_grid(query, study.size, classifier.recipe(), study.maps.layout);
+}
+
+}  // namespace
+
+MapSheet make_maps(const Classifier& classifier, const Study& study, const MapSettings& settings,
+                   const Explainer* explainer) {
+  const AttentionMaps& maps = study.maps;
+  MapSheet sheet{.query = chosen_query(classifier, study, settings), .rows = {}};
+  if (settings.method == Method::kRollout) {
+    sheet.rows.push_back({rollout_map(maps, sheet.query, settings)});
+    return sheet;
+  }
+  if (settings.method == Method::kRelevance) {
+    sheet.rows.push_back({relevance_map(classifier, study, settings, sheet.query, *explainer)});
+    return sheet;
+  }
+  const bool pool = sheet.query.kind == QueryKind::kPool;
+  if (pool && !settings.all_layers && !settings.layer) {
+    sheet.rows.push_back(pool_maps(maps, settings));
+    return sheet;
+  }
+  // The pool asks once, after the layers; what these do is seen through all of their patches.
+  const Query asking = pool ? Query{.kind = QueryKind::kMean} : sheet.query;
+  for (const size_t layer : chosen_layers(maps, settings))
+    sheet.rows.push_back(layer_maps(maps, layer, asking, settings));
+  if (pool && settings.all_layers) sheet.rows.push_back(pool_maps(maps, settings));
+  if (!settings.all_layers) sheet.query = asking;
+  return sheet;
+}
+
+std::vector<std::vector<TokenMatrix>> make_matrices(const Study& study,
+                                                    const MapSettings& settings) {
+  const AttentionMaps& maps = study.maps;
+  std::vector<std::vector<TokenMatrix>> sheet;
+  for (const size_t layer : chosen_layers(maps, settings)) {
+    sheet.emplace_back();
+    for_chosen_heads(
+        maps.layer(layer), maps.heads, settings,
+        [&](const std::string& head, ConstMatrixView attention) {
+          Matrix weights(attention.rows, attention.cols);
+          for (size_t r = 0; r < attention.rows; ++r)
+            std::copy_n(attention.row(r), attention.cols, weights.view().row(r));
+          sheet.back().push_back({"layer " + std::to_string(layer), head, std::move(weights)});
+        });
+  }
+  return sheet;
+}
+
+}  // namespace vit::tools

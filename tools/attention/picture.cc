@@ -1,0 +1,192 @@
+#include "tools/attention/picture.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "vit/interpret/mass.h"
+
+namespace vit::tools {
+namespace {
+
+constexpr size_t kMargin = 20;
+constexpr size_t kGap = 14;
+
+constexpr Colour kContour{120, 255, 160};
+constexpr Colour kQueryFrame{90, 225, 255};
+
+std::span<const float> patches_of(const Study& study, const TokenMap& map) {
+  return interpret::patches_of(study.maps.layout, map.tokens);
+}
+
+void mark_query(Image& image, const interpret::Query& query, GridSize grid) {
+  if (query.kind != interpret::QueryKind::kPatch) return;
+  const Box box = patch_box(image, grid, query.row, query.col);
+  const size_t thickness = std::max<size_t>(2, image.width / 220);
+  frame(image, box, thickness + 1, kInk);
+  frame(image, box, thickness, kQueryFrame);
+}
+
+/// One map over an image of any size.
+Image draw_overlay(const Image& view, const Study& study, const TokenMap& map,
+                   const ColourScale& scale, const LookSettings& look) {
+  const GridSize grid = study.maps.layout.grid;
+  const auto patches = patches_of(study, map);
+  Image drawn = overlay(view, patches, grid,
+                        {.scale = scale, .alpha = look.alpha, .upsampling = look.upsampling});
+  if (look.threshold) contour(drawn, interpret::mass_set(patches, *look.threshold), grid, kContour);
+  return drawn;
+}
+
+std::string prefix_text(const Study& study, const TokenMap& map) {
+  const auto& layout = study.maps.layout;
+  if (layout.prefix.empty()) return {};
+  const double mass = interpret::prefix_mass(layout, map.tokens);
+  const std::string name = layout.prefix.size() == 1 ? "cls" : "prefix tokens";
+  return ", " + name + " keeps " + number_text("%.0f%%", 100.0 * mass);
+}
+
+bool is_clipped(std::span<const float> patches, const ColourScale& scale) {
+  return *std::ranges::max_element(patches) > scale.high * (1.0 + 1e-6);
+}
+
+Image draw_one(const std::string& model, const Study& study, const MapSheet& sheet,
+               const LookSettings& look) {
+  const TokenMap& map = sheet.rows.front().front();
+  const Image& view = study.view;
+  const auto patches = patches_of(study, map);
+  const ColourScale scale = scale_for(patches, look);
+  const bool relevance = map.layer.starts_with("relevance");
+
+  Image picture = blank(2 * kMargin + 2 * view.width + 2 * kGap + kBarWidth,
+                        kHeadingHeight + kMargin + view.height);
+  Heading heading{answer_text(model, study), model + ", " + map.layer + ", " + map.head};
+  heading.detail += ", query " + describe(sheet.query);
+  if (!relevance) heading.detail += prefix_text(study, map);
+  draw_heading(picture, heading, kMargin);
+
+  Image plain = view;
+  mark_query(plain, sheet.query, study.maps.layout.grid);
+  paste(plain, kMargin, kHeadingHeight, picture);
+  Image drawn = draw_overlay(view, study, map, scale, look);
+  mark_query(drawn, sheet.query, study.maps.layout.grid);
+  const size_t right = kMargin + view.width + kGap;
+  paste(drawn, right, kHeadingHeight, picture);
+  BarLabels labels{.title = "attention per patch",
+                   .format = "%.2g",
+                   .factor = 100.0,
+                   .unit = "%",
+                   .clipped = is_clipped(patches, scale)};
+  if (relevance) labels = {.title = "relevance per patch", .clipped = labels.clipped};
+  colour_bar(picture, {right + view.width + kGap, kHeadingHeight, kBarWidth, view.height}, scale,
+             labels);
+  return picture;
+}
+
+/// Small enough that a sheet of many fits on a screen, large enough to see what is looked at.
+size_t tile_edge(size_t cols) {
+  return std::clamp<size_t>(1640 / std::max<size_t>(cols, 1), 112, 240);
+}
+
+/// Where the maps of a sheet stand: the longer of layers and heads goes across.
+struct SheetPlan {
+  size_t layers = 0;
+  size_t heads = 0;
+  size_t width = 0;  // of a tile
+  size_t height = 0;
+
+  static constexpr size_t kLeft = 80, kTop = kHeadingHeight + 24, kSpace = 6;
+
+  bool layers_across() const { return layers > heads; }
+  size_t cols() const { return layers_across() ? layers : heads; }
+  size_t rows() const { return layers_across() ? heads : layers; }
+  Box tile(size_t layer, size_t head) const {
+    const size_t col = layers_across() ? layer : head, row = layers_across() ? head : layer;
+    return {kLeft + col * (width + kSpace), kTop + row * (height + kSpace), width, height};
+  }
+};
+
+SheetPlan plan_sheet(const MapSheet& sheet, const Image& view) {
+  SheetPlan plan{.layers = sheet.rows.size(), .heads = sheet.rows.front().size()};
+  plan.width = tile_edge(plan.cols());
+  plan.height = plan.width * view.height / view.width;
+  return plan;
+}
+
+/// Names of layers and heads, above the tiles and to their left.
+void label_sheet(Image& picture, const MapSheet& sheet, const SheetPlan& plan) {
+  const TextLook left{.height = 9.0, .colour = kFaintInk};
+  TextLook top = left;
+  top.align = Align::kCentre;
+  const auto above = [&](const std::string& name, const Box& tile) {
+    draw_text(picture, fitting(name, plan.width + SheetPlan::kSpace, top),
+              static_cast<double>(tile.x) + static_cast<double>(tile.width) / 2.0,
+              SheetPlan::kTop - 8.0, top);
+  };
+  const auto beside = [&](const std::string& name, const Box& tile) {
+    draw_text(picture, fitting(name, SheetPlan::kLeft - kMargin, left), kMargin,
+              static_cast<double>(tile.y) + static_cast<double>(tile.height) / 2.0 + 4.5, left);
+  };
+  for (size_t layer = 0; layer < plan.layers; ++layer) {
+    const std::string& name = sheet.rows[layer].front().layer;
+    plan.layers_across() ? above(name, plan.tile(layer, 0)) : beside(name, plan.tile(layer, 0));
+  }
+  for (size_t head = 0; head < plan.heads; ++head) {
+    const std::string& name = sheet.rows.front()[head].head;
+    plan.layers_across() ? beside(plan.heads == 1 ? "" : name, plan.tile(0, head))
+                         : above(name, plan.tile(0, head));
+  }
+}
+
+Image draw_sheet(const std::string& model, const Study& study, const MapSheet& sheet,
+                 const LookSettings& look) {
+  const SheetPlan plan = plan_sheet(sheet, study.view);
+  const Image small = scaled(study.view, plan.width, plan.height);
+  const Box last = plan.tile(plan.layers - 1, plan.heads - 1);
+  Image picture =
+      blank(std::max<size_t>(last.x + last.width + kMargin, 560), last.y + last.height + kMargin);
+  std::string detail = model + ", query " + describe(sheet.query);
+  if (plan.heads == 1) detail += ", " + sheet.rows.front().front().head;
+  draw_heading(picture, {answer_text(model, study), detail + ", each map with its own colours"},
+               kMargin);
+  label_sheet(picture, sheet, plan);
+  for (size_t layer = 0; layer < plan.layers; ++layer)
+    for (size_t head = 0; head < plan.heads; ++head) {
+      const TokenMap& map = sheet.rows[layer][head];
+      Image drawn = draw_overlay(small, study, map, scale_for(patches_of(study, map), look), look);
+      mark_query(drawn, sheet.query, study.maps.layout.grid);
+      const Box tile = plan.tile(layer, head);
+      paste(drawn, tile.x, tile.y, picture);
+    }
+  return picture;
+}
+
+}  // namespace
+
+ColourScale scale_for(std::span<const float> patches, const LookSettings& look) {
+  const double high = interpret::percentile(patches, look.clip_percentile);
+  return {.colormap = look.colormap, .low = 0.0, .high = std::max(high, 1e-12)};
+}
+
+std::string answer_text(const std::string& model, const Study& study) {
+  const std::string name = std::filesystem::path(study.file).filename().string();
+  if (study.predictions.empty()) return name + ": features of " + model;
+  const Prediction& best = study.predictions.front();
+  return best.label + "  " + number_text("%.1f%%", 100.0 * static_cast<double>(best.probability));
+}
+
+void draw_heading(Image& image, const Heading& heading, size_t margin) {
+  const size_t room = image.width - 2 * margin;
+  const TextLook title{.height = 13.0, .bold = true};
+  const TextLook detail{.height = 9.0, .colour = kFaintInk};
+  draw_text(image, fitting(heading.title, room, title), static_cast<double>(margin), 28.0, title);
+  draw_text(image, fitting(heading.detail, room, detail), static_cast<double>(margin), 48.0,
+            detail);
+}
+
+Image draw_maps(const std::string& model, const Study& study, const MapSheet& sheet,
+                const LookSettings& look) {
+  const bool one = sheet.rows.size() == 1 && sheet.rows.front().size() == 1;
+  return one ? draw_one(model, study, sheet, look) : draw_sheet(model, study, sheet, look);
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,124 @@
+#include "tools/attention/raw.h"
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace vit::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+static_assert(std::endian::native == std::endian::little, "the header says '<f4'");
+
+std::vector<size_t> sheet_shape(size_t layers, size_t heads, size_t rows, size_t cols) {
+  if (layers == 1 && heads == 1) return {rows, cols};
+  return {layers, heads, rows, cols};
+}
+
+Json opening(const std::string& model, const Study& study) {
+  const auto& layout = study.maps.layout;
+  Json json;
+  json["image"] = study.file;
+  json["model"] = model;
+  json["predictions"] = Json::array();
+  for (const Prediction& p : study.predictions)
+    json["predictions"].push_back(
+        {{"index", p.index}, {"label", p.label}, {"probability", p.probability}});
+  json["grid"] = {{"rows", layout.grid.rows}, {"cols", layout.grid.cols}};
+  json["patch"] = {{"height", layout.patch_height}, {"width", layout.patch_width}};
+  json["tokens"] = Json::array();
+  for (size_t i = 0; i < layout.first_patch(); ++i)
+    json["tokens"].push_back(interpret::token_name(layout, i));
+  return json;
+}
+
+Json map_json(const interpret::TokenLayout& layout, const TokenMap& map) {
+  Json json{{"layer", map.layer}, {"head", map.head}, {"prefix", Json::object()}};
+  for (size_t i = 0; i < layout.first_patch(); ++i)
+    json["prefix"][interpret::token_name(layout, i)] = map.tokens[i];
+  const auto patches = interpret::patches_of(layout, map.tokens);
+  json["patches"] = Json::array();
+  for (size_t row = 0; row < layout.grid.rows; ++row) {
+    const auto cells = patches.subspan(row * layout.grid.cols, layout.grid.cols);
+    json["patches"].push_back(std::vector<float>(cells.begin(), cells.end()));
+  }
+  return json;
+}
+
+/// Bytes of a file name that are not UTF-8 become U+FFFD.
+std::string text_of(const Json& json) {
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string npy_bytes(std::span<const float> numbers, const std::vector<size_t>& shape) {
+  std::string dictionary = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
+  for (const size_t extent : shape) dictionary += std::to_string(extent) + ", ";
+  dictionary += "), }";
+  // Magic, version and length take 10 bytes; the numbers start at a multiple of 64.
+  constexpr size_t kOpening = 10, kAlignment = 64;
+  const size_t unpadded = kOpening + dictionary.size() + 1;
+  const size_t padding = (kAlignment - unpadded % kAlignment) % kAlignment;
+  dictionary += std::string(padding, ' ') + '\n';
+
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += static_cast<char>(dictionary.size() & 0xFF);
+  bytes += static_cast<char>(dictionary.size() >> 8);
+  bytes += dictionary;
+  const size_t start = bytes.size();
+  bytes.resize(start + numbers.size_bytes());
+  std::memcpy(bytes.data() + start, numbers.data(), numbers.size_bytes());
+  return bytes;
+}
+
+std::string maps_npy(const Study& study, const MapSheet& sheet) {
+  std::vector<float> numbers;
+  for (const auto& row : sheet.rows)
+    for (const TokenMap& map : row) {
+      const auto patches = interpret::patches_of(study.maps.layout, map.tokens);
+      numbers.insert(numbers.end(), patches.begin(), patches.end());
+    }
+  const GridSize grid = study.maps.layout.grid;
+  return npy_bytes(numbers,
+                   sheet_shape(sheet.rows.size(), sheet.rows.front().size(), grid.rows, grid.cols));
+}
+
+std::string matrices_npy(const std::vector<std::vector<TokenMatrix>>& sheet) {
+  std::vector<float> numbers;
+  for (const auto& row : sheet)
+    for (const TokenMatrix& matrix : row)
+      numbers.insert(numbers.end(), matrix.weights.data(),
+                     matrix.weights.data() + matrix.weights.size());
+  const size_t tokens = sheet.front().front().weights.rows();
+  return npy_bytes(numbers, sheet_shape(sheet.size(), sheet.front().size(), tokens, tokens));
+}
+
+std::string maps_json(const std::string& model, const Study& study, const MapSheet& sheet) {
+  Json json = opening(model, study);
+  json["query"] = describe(sheet.query);
+  json["maps"] = Json::array();
+  for (const auto& row : sheet.rows)
+    for (const TokenMap& map : row) json["maps"].push_back(map_json(study.maps.layout, map));
+  return text_of(json);
+}
+
+std::string matrices_json(const std::string& model, const Study& study,
+                          const std::vector<std::vector<TokenMatrix>>& sheet) {
+  Json json = opening(model, study);
+  json["matrices"] = Json::array();
+  for (const auto& row : sheet)
+    for (const TokenMatrix& matrix : row) {
+      Json one{{"layer", matrix.layer}, {"head", matrix.head}, {"weights", Json::array()}};
+      for (size_t r = 0; r < matrix.weights.rows(); ++r) {
+        const auto weights = matrix.weights.view().row_span(r);
+        one["weights"].push_back(std::vector<float>(weights.begin(), weights.end()));
+      }
+      json["matrices"].push_back(std::move(one));
+    }
+  return text_of(json);
+}
+
+}  // namespace vit::tools

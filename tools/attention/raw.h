@@ -1,0 +1,25 @@
+/// Maps and matrices as numbers: .npy for programs, .json for everybody.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tools/attention/study.h"
+
+namespace vit::tools {
+
+/// A NumPy file (format 1.0) of float32, C order.
+std::string npy_bytes(std::span<const float> numbers, const std::vector<size_t>& shape);
+
+/// [rows, cols] of the patch grid for one map, [layers, heads, rows, cols] for a sheet.
+std::string maps_npy(const Study& study, const MapSheet& sheet);
+/// [T, T], or [layers, heads, T, T].
+std::string matrices_npy(const std::vector<std::vector<TokenMatrix>>& sheet);
+
+/// Names, sizes, answers, and for each map its patches row by row with the prefix tokens apart.
+std::string maps_json(const std::string& model, const Study& study, const MapSheet& sheet);
+std::string matrices_json(const std::string& model, const Study& study,
+                          const std::vector<std::vector<TokenMatrix>>& sheet);
+
+}  // namespace vit::tools

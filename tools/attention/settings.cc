@@ -1,0 +1,281 @@
+#include "tools/attention/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using interpret::Query;
+using interpret::QueryKind;
+
+template <typename T>
+std::optional<T> number_in(std::string_view text) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+double parse_range(std::string_view option, std::string_view text, double least, double most) {
+  const auto value = number_in<double>(text);
+  if (!value || !std::isfinite(*value) || *value < least || *value > most)
+    fail_usage("option '", option, "' got '", text, "', expected a number from ", least, " to ",
+               most);
+  return *value;
+}
+
+/// "x:12,y:34"
+std::optional<Query> pixel_query(std::string_view text) {
+  const size_t comma = text.find(',');
+  if (!text.starts_with("x:") || comma == text.npos) return std::nullopt;
+  const std::string_view rest = text.substr(comma + 1);
+  if (!rest.starts_with("y:")) return std::nullopt;
+  const auto x = number_in<double>(text.substr(2, comma - 2));
+  const auto y = number_in<double>(rest.substr(2));
+  if (!x || !y || *x < 0.0 || *y < 0.0) return std::nullopt;
+  return Query{.kind = QueryKind::kPixel, .x = *x, .y = *y};
+}
+
+/// "3,4"
+std::optional<Query> patch_query(std::string_view text) {
+  const size_t comma = text.find(',');
+  if (comma == text.npos) return std::nullopt;
+  const auto row = number_in<size_t>(text.substr(0, comma));
+  const auto col = number_in<size_t>(text.substr(comma + 1));
+  if (!row || !col) return std::nullopt;
+  return Query{.kind = QueryKind::kPatch, .row = *row, .col = *col};
+}
+
+void parse_layer(const std::string& text, MapSettings& map) {
+  if (text == "all") {
+    map.all_layers = true;
+    return;
+  }
+  map.layer = text == "last" ? std::optional<long>(-1) : number_in<long>(text);
+  if (!map.layer)
+    fail_usage("option '--layer' got '", text,
+               "', expected a number from 0, a negative one from the last, or all");
+}
+
+void parse_head_choice(const std::string& text, MapSettings& map) {
+  using interpret::HeadFusion;
+  if (text == "all") {
+    map.all_heads = true;
+  } else if (const auto head = number_in<size_t>(text)) {
+    map.head = *head;
+  } else if (text == "mean" || text == "max" || text == "min") {
+    map.fusion = text == "mean"  ? HeadFusion::kMean
+                 : text == "max" ? HeadFusion::kMax
+                                 : HeadFusion::kMin;
+  } else {
+    fail_usage("option '--head' got '", text, "', expected a number from 0, mean, max, min or all");
+  }
+}
+
+MapSettings parse_map(const cxxopts::ParseResult& arguments) {
+  using interpret::HeadFusion;
+  MapSettings map;
+  const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
+  if (arguments.count("method"))
+    map.method = parse_choice<Method>("--method", text("method"),
+                                      {{"attention", Method::kAttention},
+                                       {"rollout", Method::kRollout},
+                                       {"relevance", Method::kRelevance}});
+  map.fusion = parse_choice<HeadFusion>(
+      "--head-fusion", text("head-fusion"),
+      {{"mean", HeadFusion::kMean}, {"max", HeadFusion::kMax}, {"min", HeadFusion::kMin}});
+  if (arguments.count("layer")) parse_layer(text("layer"), map);
+  if (arguments.count("head")) parse_head_choice(text("head"), map);
+  if (arguments.count("query")) map.query = parse_query(text("query"));
+  map.discard = parse_range("--discard", text("discard"), 0.0, 0.999);
+  map.start_layer = parse_count("--start-layer", text("start-layer"), 0, 1000);
+  if (arguments.count("class")) map.target = text("class");
+
+  const char* layered = map.method == Method::kRollout ? "rollout" : "relevance";
+  if (map.method != Method::kAttention && (arguments.count("layer") || arguments.count("head")))
+    fail_usage("--method ", layered,
+               " goes through all layers and heads: --layer and --head choose "
+               "nothing in it; see --start-layer and --head-fusion");
+  if (!map.target.empty() && !arguments.count("method")) map.method = Method::kRelevance;
+  if (!map.target.empty() && map.method != Method::kRelevance)
+    fail_usage("--class belongs to --method relevance");
+  return map;
+}
+
+LookSettings parse_look(const cxxopts::ParseResult& arguments) {
+  LookSettings look;
+  const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
+  if (arguments.count("threshold"))
+    look.threshold = parse_range("--threshold", text("threshold"), 0.0, 1.0);
+  look.clip_percentile = parse_range("--clip-percentile", text("clip-percentile"), 1.0, 100.0);
+  look.alpha = parse_range("--alpha", text("alpha"), 0.0, 1.0);
+  std::vector<std::pair<std::string_view, interpret::Colormap>> maps;
+  for (const auto map : interpret::kColormaps) maps.emplace_back(to_string(map), map);
+  look.colormap = parse_choice("--colormap", text("colormap"), maps);
+  look.upsampling = parse_choice<Upsampling>("--upsample", text("upsample"),
+                                             {{"nearest", Upsampling::kNearest},
+                                              {"bilinear", Upsampling::kBilinear},
+                                              {"bicubic", Upsampling::kBicubic}});
+  return look;
+}
+
+bool says_nothing(const cxxopts::ParseResult& arguments) {
+  return std::ranges::none_of(
+      std::array{"method", "layer", "head", "query", "discard", "head-fusion", "start-layer"},
+      [&](const char* name) { return arguments.count(name) != 0; });
+}
+
+FileKind kind_of(const std::string& output) {
+  const std::string ending = fs::path(output).extension().string();
+  if (ending == ".png" || ending == ".jpg" || ending == ".jpeg") return FileKind::kPicture;
+  if (ending == ".npy") return FileKind::kNumpy;
+  if (ending == ".json") return FileKind::kJson;
+  if (ending == ".html") return FileKind::kPage;
+  fail_usage("option '--output' got '", output,
+             "', expected a name that ends in .png, .jpg, .html, .npy or .json");
+}
+
+Sheet parse_sheet(const cxxopts::ParseResult& arguments) {
+  Sheet sheet = Sheet::kMap;
+  size_t given = 0;
+  for (const auto& [name, value] :
+       {std::pair{"grid", Sheet::kGrid}, std::pair{"matrix", Sheet::kMatrix},
+        std::pair{"positions-similarity", Sheet::kPositions},
+        std::pair{"filters", Sheet::kFilters}}) {
+    if (arguments.count(name) == 0) continue;
+    sheet = value;
+    ++given;
+  }
+  if (given > 1)
+    fail_usage(
+        "--grid, --matrix, --positions-similarity and --filters are different pictures, "
+        "give one of them");
+  return sheet;
+}
+
+void check(const AttentionSettings& settings) {
+  const bool of_model = settings.sheet == Sheet::kPositions || settings.sheet == Sheet::kFilters;
+  if (settings.model.model.empty())
+    fail_usage(
+        "no model given, expected -m MODEL: a folder with weights and config.json, or a "
+        "weight file");
+  if (of_model && !settings.files.empty())
+    fail_usage("this is a picture of the model, '", settings.files.front(), "' has no part in it");
+  if (!of_model && settings.files.empty())
+    fail_usage("no image given, expected one or more files or folders");
+  if (settings.output.empty())
+    fail_usage("no output given, expected -o FILE that ends in .png, .jpg, .html, .npy or .json");
+  if (settings.kind == FileKind::kPage && settings.sheet != Sheet::kMap)
+    fail_usage(
+        "an .html output holds every layer and head already; give a picture's name for "
+        "--grid, --matrix, --positions-similarity or --filters");
+  if (settings.sheet == Sheet::kGrid && settings.map.method != Method::kAttention)
+    fail_usage("--grid shows layers and heads one by one, expected --method attention");
+  if (settings.sheet == Sheet::kMatrix && settings.map.method == Method::kRelevance)
+    fail_usage("--matrix shows attention or rollout, expected --method attention or rollout");
+}
+
+void add_map_options(cxxopts::Options& options) {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  const auto text_or = [&](const char* value) { return text()->default_value(value); };
+  options.add_options(
+      "Map",
+      {
+          {"method",
+           "attention: one layer; rollout: through all layers; relevance: what speaks for a class; "
+           "relevance unless a layer, head or query is given",
+           text(), "HOW"},
+          {"layer", "from 0, or -1 for the last; all: every one on a sheet", text(), "N|all"},
+          {"head", "from 0, or mean, max, min over the heads; all: every one on a sheet", text(),
+           "N|mean|all"},
+          {"query",
+           "who looks: cls, distillation, register:N, mean, pool, ROW,COL of the patch grid, or "
+           "x:PX,y:PX of the image",
+           text(), "TOKEN"},
+          {"head-fusion", "heads into one: mean, max or min", text_or("mean"), "HOW"},
+          {"start-layer", "rollout and relevance begin here", text_or("0"), "N"},
+          {"discard", "rollout drops this part of each query's weights, the smallest", text_or("0"),
+           "F"},
+          {"class", "relevance for this class, by label or number; the first answer unless given",
+           text(), "LABEL|N"},
+      });
+}
+
+void add_picture_options(cxxopts::Options& options) {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  const auto text_or = [&](const char* value) { return text()->default_value(value); };
+  options.add_options(
+      "Picture",
+      {
+          {"grid", "all layers and heads on one sheet"},
+          {"matrix", "the attention matrix itself, queries down, keys across"},
+          {"positions-similarity", "how alike the model's positions are (takes no image)"},
+          {"filters", "principal components of the patch projection (takes no image)"},
+          {"threshold", "outline the fewest patches that hold this part of the mass", text(), "M"},
+          {"clip-percentile", "colours end at this percentile of the patches", text_or("100"), "P"},
+          {"colormap", "inferno, viridis, turbo or gray", text_or("inferno"), "NAME"},
+          {"alpha", "how much the colours cover the image", text_or("0.6"), "A"},
+          {"upsample", "between patches: nearest, bilinear or bicubic", text_or("bicubic"), "HOW"},
+      });
+}
+
+}  // namespace
+
+Query parse_query(std::string_view text) {
+  if (text == "cls") return {.kind = QueryKind::kClass};
+  if (text == "distillation") return {.kind = QueryKind::kDistillation};
+  if (text == "mean") return {.kind = QueryKind::kMean};
+  if (text == "pool") return {.kind = QueryKind::kPool};
+  constexpr std::string_view kRegister = "register:";
+  if (text.starts_with(kRegister))
+    if (const auto index = number_in<size_t>(text.substr(kRegister.size())))
+      return {.kind = QueryKind::kRegister, .index = *index};
+  if (const auto pixel = pixel_query(text)) return *pixel;
+  if (const auto patch = patch_query(text)) return *patch;
+  fail_usage("option '--query' got '", text,
+             "', expected cls, distillation, register:N, mean, pool, ROW,COL of the patch grid or "
+             "x:PX,y:PX of the image");
+}
+
+cxxopts::Options attention_options() {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  cxxopts::Options options("vit attention", "Show where a model looks in an image.\n");
+  options.custom_help("-m MODEL -o OUT [OPTION...] IMAGE|FOLDER...");
+  options.add_options(
+      "", {
+              {"m,model", "a folder with weights and config.json, a weight file, or a pulled model",
+               text(), "MODEL"},
+              {"o,output",
+               "a picture (.png, .jpg), an explorer to click in (.html), or numbers (.npy, .json); "
+               "several images: OUT-NAME each, and an index page",
+               text(), "OUT"},
+              {"h,help", "this text"},
+          });
+  add_map_options(options);
+  add_picture_options(options);
+  add_model_options(options);
+  return options;
+}
+
+AttentionSettings parse_attention(const cxxopts::ParseResult& arguments) {
+  AttentionSettings settings;
+  settings.model = parse_model_settings(arguments);
+  settings.files = arguments.unmatched();
+  if (arguments.count("output")) {
+    settings.output = arguments["output"].as<std::string>();
+    settings.kind = kind_of(settings.output);
+  }
+  settings.sheet = parse_sheet(arguments);
+  settings.map = parse_map(arguments);
+  settings.look = parse_look(arguments);
+  settings.map.free_choice = settings.sheet == Sheet::kMap && says_nothing(arguments);
+  check(settings);
+  return settings;
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,62 @@
+/// What `vit attention` was asked for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/draw/heatmap.h"
+#include "tools/model_options.h"
+#include "vit/interpret/query.h"
+#include "vit/interpret/rollout.h"
+
+namespace vit::tools {
+
+enum class Method { kAttention, kRollout, kRelevance };
+
+/// What is drawn: one map, every layer and head, whole matrices, or the model's first layer.
+enum class Sheet { kMap, kGrid, kMatrix, kPositions, kFilters };
+
+enum class FileKind { kPicture, kNumpy, kJson, kPage };
+
+struct MapSettings {
+  Method method = Method::kAttention;
+  /// Nothing was said about method, layer, head, query or sheet: the most telling map will do,
+  /// which is relevance where the model has classes.
+  bool free_choice = false;
+  bool all_layers = false;
+  std::optional<long> layer;  ///< negative: from the last; unset: the last, or the attention pool
+  bool all_heads = false;
+  std::optional<size_t> head;  ///< unset: the heads are fused
+  interpret::HeadFusion fusion = interpret::HeadFusion::kMean;
+  std::optional<interpret::Query> query;  ///< unset: the one whose encoding becomes the answer
+  double discard = 0.0;
+  size_t start_layer = 0;
+  std::string target;  ///< the class that relevance explains, by label or number; empty: the first
+};
+
+struct LookSettings {
+  std::optional<double> threshold;  ///< contour around the patches that hold this part of the mass
+  double clip_percentile = 100.0;
+  interpret::Colormap colormap = interpret::Colormap::kInferno;
+  double alpha = 0.6;
+  Upsampling upsampling = Upsampling::kBicubic;
+};
+
+struct AttentionSettings {
+  ModelSettings model;
+  std::vector<std::string> files;
+  std::string output;
+  FileKind kind = FileKind::kPicture;
+  Sheet sheet = Sheet::kMap;
+  MapSettings map;
+  LookSettings look;
+};
+
+cxxopts::Options attention_options();
+AttentionSettings parse_attention(const cxxopts::ParseResult& arguments);
+
+/// "cls", "distillation", "register:N", "ROW,COL", "x:PX,y:PX", "mean" or "pool".
+interpret::Query parse_query(std::string_view text);
+
+}  // namespace vit::tools

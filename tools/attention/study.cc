@@ -1,0 +1,60 @@
+#include "tools/attention/study.h"
+
+#include <algorithm>
+
+#include "patch/recipe.h"
+#include "vit/base/error.h"
+
+namespace vit::tools {
+namespace {
+
+constexpr size_t kViewEdge = 640;  ///< what the longer edge of a view aims at
+
+patch::ResizeWindow enlarged(const patch::ResizeWindow& w, size_t factor) {
+  return {w.resized_width * factor, w.resized_height * factor, w.x * factor, w.y * factor,
+          w.width * factor,         w.height * factor};
+}
+
+Image cropped(const Image& image, size_t width, size_t height) {
+  Image out = blank(width, height);
+  paste(image, 0, 0, out);
+  return out;
+}
+
+}  // namespace
+
+Image model_view(const Image& image, const Recipe& recipe, const ModelConfig& config) {
+  const size_t edge = std::max(recipe.crop_width, recipe.crop_height);
+  const size_t factor = std::max<size_t>(1, (kViewEdge + edge / 2) / edge);
+  const patch::Placement place = patch::place(image.width, image.height, recipe);
+  Colour padding{0, 0, 0};
+  if (recipe.resize == ResizeMode::kBorder)
+    std::ranges::transform(recipe.mean, padding.begin(),
+                           [](float mean) { return static_cast<std::uint8_t>(255.0f * mean); });
+  Image crop = blank(recipe.crop_width * factor, recipe.crop_height * factor, padding);
+  paste(patch::resize_window(image, enlarged(place.window, factor), recipe.interpolation),
+        place.left * factor, place.top * factor, crop);
+  const GridSize grid = config.grid();
+  return cropped(crop, grid.cols * config.patch_width * factor,
+                 grid.rows * config.patch_height * factor);
+}
+
+Study study_image(const Classifier& classifier, const std::string& file, patch::Exif exif) {
+  const Image image = patch::read_image(file, exif);
+  const Model& model = classifier.model();
+  ModelWorkspace workspace(model);
+  workspace.encoder.pool = &classifier.threads();
+  patch::apply_recipe(image, classifier.recipe(), workspace.recipe, workspace.pixels);
+
+  Study study;
+  study.file = file;
+  study.size = {.width = image.width, .height = image.height};
+  study.view = model_view(image, classifier.recipe(), model.config);
+  study.maps = interpret::capture(model, workspace);
+  study.patches = std::move(workspace.patches);
+  if (model.config.classes != 0)
+    study.predictions = classifier.top(classifier.probabilities(study.maps.output), 5);
+  return study;
+}
+
+}  // namespace vit::tools

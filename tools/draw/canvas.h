@@ -1,0 +1,64 @@
+/// Pictures made by us: plain RGB images that boxes, other pictures and text are drawn on.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "patch/image.h"
+#include "vit/interpret/colormap.h"
+
+namespace vit::tools {
+
+using interpret::Colour;
+using patch::Image;
+using std::size_t;
+
+constexpr Colour kPaper{255, 255, 255};
+constexpr Colour kInk{28, 30, 34};
+constexpr Colour kFaintInk{110, 116, 126};
+constexpr Colour kRule{222, 225, 230};
+
+struct Box {
+  size_t x = 0;
+  size_t y = 0;
+  size_t width = 0;
+  size_t height = 0;
+};
+
+Image blank(size_t width, size_t height, Colour colour = kPaper);
+
+/// What lies beyond the picture is left out.
+void fill(Image& image, const Box& box, Colour colour);
+/// A frame of `thickness` pixels just inside the box.
+void frame(Image& image, const Box& box, size_t thickness, Colour colour);
+void paste(const Image& from, size_t x, size_t y, Image& onto);
+/// A filled circle with a smooth edge. `opacity` from 0 to 1.
+void disc(Image& image, double x, double y, double radius, Colour colour, double opacity = 1.0);
+
+Image scaled(const Image& image, size_t width, size_t height);
+
+enum class Align { kLeft, kCentre, kRight };
+
+struct TextLook {
+  double height = 10.0;  ///< of a capital letter, in pixels
+  Colour colour = kInk;
+  bool bold = false;
+  Align align = Align::kLeft;
+};
+
+/// Pixels that the text takes; characters beyond ASCII are drawn as question marks.
+size_t text_width(std::string_view text, const TextLook& look);
+/// Capital letters stand on `baseline`; `x` is the left end, the centre or the right end.
+void draw_text(Image& image, std::string_view text, double x, double baseline,
+               const TextLook& look);
+/// The same, reading upwards along the vertical line `x`, around the height `centre`.
+void draw_upwards(Image& image, std::string_view text, double x, double centre,
+                  const TextLook& look);
+/// Cut with "..." at the end to fit.
+std::string fitting(std::string_view text, size_t width, const TextLook& look);
+
+/// The bytes of a picture file; `ending` is ".png", ".jpg" or ".jpeg".
+std::string encode_picture(const Image& image, const std::string& ending);
+
+}  // namespace vit::tools

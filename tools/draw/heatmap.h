@@ -1,0 +1,65 @@
+/// Numbers per patch, laid over an image.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tools/draw/canvas.h"
+#include "vit/base/config.h"
+
+namespace vit::tools {
+
+enum class Upsampling { kNearest, kBilinear, kBicubic };
+
+/// Which number gets which colour: `low` and below the first, `high` and above the last.
+struct ColourScale {
+  interpret::Colormap colormap = interpret::Colormap::kInferno;
+  double low = 0.0;
+  double high = 1.0;
+
+  double place(double value) const { return high > low ? (value - low) / (high - low) : 0.0; }
+};
+
+/// A number per pixel from one per patch; patches are equal parts of the picture.
+std::vector<float> upsampled(std::span<const float> map, GridSize grid, const Box& size,
+                             Upsampling upsampling);
+
+struct OverlayLook {
+  ColourScale scale{};
+  double alpha = 0.6;  ///< 0: the image alone; 1: the colours alone
+  Upsampling upsampling = Upsampling::kBicubic;
+};
+
+/// The image, half of its colours left, under those of the map. Where the map is low the image
+/// shines through more: alpha is taken to the power of 2 there, of 1 where the map is high.
+Image overlay(const Image& image, std::span<const float> map, GridSize grid,
+              const OverlayLook& look);
+
+/// The colours alone, a cell per number.
+Image heat_cells(std::span<const float> numbers, size_t cols, size_t cell,
+                 const ColourScale& scale);
+
+/// The edges between members and others, and the border where members touch it.
+void contour(Image& image, std::span<const std::uint8_t> members, GridSize grid, Colour colour);
+
+/// The box of a patch on a picture of the whole grid.
+Box patch_box(const Image& image, GridSize grid, size_t row, size_t col);
+
+/// A vertical bar with ticks at its right, as high as `box`; numbers are written by `format`
+/// ("%.1f") after multiplication by `factor`.
+struct BarLabels {
+  std::string title{};
+  std::string format = "%.3g";
+  double factor = 1.0;
+  std::string unit{};
+  bool clipped = false;  ///< numbers beyond `high` exist
+};
+constexpr size_t kBarWidth = 96;  ///< with its labels
+void colour_bar(Image& image, const Box& box, const ColourScale& scale, const BarLabels& labels);
+
+/// printf of one number.
+std::string number_text(const char* format, double number);
+
+}  // namespace vit::tools

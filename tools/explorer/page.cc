@@ -1,0 +1,176 @@
+#include "tools/explorer/page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tools/attention/index_page.h"
+#include "tools/attention/picture.h"
+#include "tools/explorer/parts.h"
+#include "vit/interpret/pattern.h"
+#include "vit/interpret/statistics.h"
+
+namespace vit::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using interpret::AttentionMaps;
+
+/// Digits enough for a screen; a page has room for no more.
+double rounded(double value, double unit) {
+  return std::round(value / unit) * unit;
+}
+
+Json head_facts(ConstMatrixView head, const interpret::TokenLayout& layout) {
+  const interpret::Pattern pattern = interpret::recognize(head, layout);
+  return {{"distance", rounded(interpret::attention_distance(head, layout), 0.1)},
+          {"entropy", rounded(interpret::attention_entropy(head), 0.01)},
+          {"prefix", rounded(interpret::mean_prefix_mass(head, layout), 1e-4)},
+          {"pattern", interpret::describe(pattern, layout)},
+          {"kind", interpret::to_string(pattern.kind)},
+          {"score", rounded(pattern.score, 0.01)}};
+}
+
+Json all_heads(const AttentionMaps& maps) {
+  Json layers = Json::array();
+  for (size_t layer = 0; layer < maps.layers; ++layer) {
+    Json heads = Json::array();
+    for (size_t head = 0; head < maps.heads; ++head)
+      heads.push_back(head_facts(maps.head(layer, head), maps.layout));
+    layers.push_back(std::move(heads));
+  }
+  return layers;
+}
+
+/// As the script names queries: a token's number, "mean" or "pool".
+Json query_name(const interpret::Query& query) {
+  if (query.kind == interpret::QueryKind::kPool) return "pool";
+  if (query.kind == interpret::QueryKind::kMean) return "mean";
+  return 0;
+}
+
+Json colormaps() {
+  Json maps = Json::array();
+  for (const auto map : interpret::kColormaps) {
+    std::string bytes;
+    for (const Colour& colour : interpret::palette(map))
+      for (const std::uint8_t channel : colour) bytes += static_cast<char>(channel);
+    maps.push_back({{"name", interpret::to_string(map)}, {"colours", base64(bytes)}});
+  }
+  return maps;
+}
+
+std::vector<float> rounded_tokens(std::span<const float> tokens) {
+  const float largest = *std::max_element(tokens.begin(), tokens.end());
+  const double unit = std::max(1e-5 * largest, 1e-12);
+  std::vector<float> out;
+  for (const float value : tokens) out.push_back(static_cast<float>(rounded(value, unit)));
+  return out;
+}
+
+Json facts(const ExplorerInput& input) {
+  const Study& study = input.study;
+  const AttentionMaps& maps = study.maps;
+  const auto& layout = maps.layout;
+  const GridSize grid = layout.grid;
+  Json json;
+  json["title"] = answer_text(input.classifier.name(), study);
+  json["subtitle"] = std::filesystem::path(study.file).filename().string() + ", " +
+                     input.classifier.name() + ", " + std::to_string(grid.rows) + " x " +
+                     std::to_string(grid.cols) + " patches, " + std::to_string(maps.layers) +
+                     " layers of " + std::to_string(maps.heads) + " heads";
+  json["layers"] = maps.layers;
+  json["heads_per_layer"] = maps.heads;
+  json["rows"] = grid.rows;
+  json["cols"] = grid.cols;
+  json["patch"] = {{"width", layout.patch_width}, {"height", layout.patch_height}};
+  json["prefix"] = Json::array();
+  for (size_t i = 0; i < layout.first_patch(); ++i)
+    json["prefix"].push_back(interpret::token_name(layout, i));
+  json["query"] = query_name(interpret::default_query(input.classifier.config()));
+  json["colormaps"] = colormaps();
+  json["answers"] = Json::array();
+  for (const Prediction& p : study.predictions)
+    json["answers"].push_back({{"label", p.label}, {"probability", rounded(p.probability, 1e-5)}});
+  json["relevance"] = Json::array();
+  for (const ClassRelevance& one : input.relevance)
+    json["relevance"].push_back({{"label", one.label}, {"tokens", rounded_tokens(one.tokens)}});
+  json["stats"] = all_heads(maps);
+  if (!maps.pooling.empty()) {
+    json["pool"] = Json::array();
+    for (size_t h = 0; h < maps.pooling.rows(); ++h)
+      json["pool"].push_back(rounded_tokens(maps.pooling.view().row_span(h)));
+  }
+  return json;
+}
+
+/// JSON inside <script> must not close it.
+std::string script_json(const Json& json) {
+  std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  for (size_t at = text.find('<'); at != text.npos; at = text.find('<', at + 1))
+    text.replace(at, 1, "\\u003c");
+  return text;
+}
+
+/// The template with each {{NAME}} replaced; what is put in is not looked at again.
+std::string filled(std::string_view page,
+                   const std::vector<std::pair<std::string_view, std::string>>& values) {
+  std::string out;
+  while (true) {
+    const size_t open = page.find("{{");
+    if (open == page.npos) return out.append(page);
+    const size_t close = page.find("}}", open);
+    const std::string_view name = page.substr(open + 2, close - open - 2);
+    out.append(page.substr(0, open));
+    for (const auto& [key, value] : values)
+      if (key == name) out += value;
+    page.remove_prefix(close + 2);
+  }
+}
+
+}  // namespace
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (size_t k = 0; k < 3; ++k)
+      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (size_t k = 0; k < 4; ++k)
+      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63] : '=';
+  }
+  return text;
+}
+
+std::string packed_attention(const AttentionMaps& maps) {
+  const ConstMatrixView weights = maps.weights.view();
+  std::string bytes(weights.rows * (sizeof(float) + weights.cols), '\0');
+  char* scaled = bytes.data() + weights.rows * sizeof(float);
+  for (size_t r = 0; r < weights.rows; ++r) {
+    const auto row = weights.row_span(r);
+    const float largest = std::max(*std::max_element(row.begin(), row.end()), 0.0f);
+    std::memcpy(bytes.data() + r * sizeof(float), &largest, sizeof(float));
+    const float factor = largest > 0.0f ? 255.0f / std::sqrt(largest) : 0.0f;
+    for (const float weight : row)  // differential attention may be negative: nothing is looked at
+      *scaled++ =
+          static_cast<char>(static_cast<int>(std::sqrt(std::max(weight, 0.0f)) * factor + 0.5f));
+  }
+  return bytes;
+}
+
+std::string explorer_page(const ExplorerInput& input) {
+  const std::string title = answer_text(input.classifier.name(), input.study);
+  return filled(kExplorerPage, {{"TITLE", html_escaped(title)},
+                                {"STYLE", std::string(kExplorerStyle)},
+                                {"PHOTO", base64(encode_picture(input.study.view, ".jpg"))},
+                                {"FACTS", script_json(facts(input))},
+                                {"ATTENTION", base64(packed_attention(input.study.maps))},
+                                {"SCRIPT", std::string(kExplorerScript)}});
+}
+
+}  // namespace vit::tools

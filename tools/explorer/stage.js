@@ -1,0 +1,120 @@
+// The image, the map over it, the patch that looks, and what is said about it.
+const stage = $("stage"), heat = $("heat"), marks = $("marks");
+const aspect = (cols * facts.patch.width) / (rows * facts.patch.height);
+document.documentElement.style.setProperty("--aspect", aspect);
+heat.width = cols;
+heat.height = rows;
+marks.setAttribute("viewBox", `0 0 ${cols} ${rows}`);
+marks.setAttribute("preserveAspectRatio", "none");
+
+function paint(canvas, map, high, alpha) {
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(cols, rows);
+  const colours = paletteOf(state.colormap);
+  for (let i = 0; i < patches; ++i) {
+    const place = 3 * Math.round(255 * Math.min(1, Math.max(0, map[first + i] / high)));
+    image.data.set([colours[place], colours[place + 1], colours[place + 2], alpha], 4 * i);
+  }
+  context.putImageData(image, 0, 0);
+}
+
+function highOf(map) {
+  return Math.max(percentile(map.subarray(first), state.clip), 1e-12);
+}
+
+// Edges of the set as one path: between members and others, in patches.
+function outline(members) {
+  const inside = (r, c) => r >= 0 && c >= 0 && r < rows && c < cols && members[r * cols + c];
+  let path = "";
+  for (let r = 0; r < rows; ++r)
+    for (let c = 0; c < cols; ++c) {
+      if (!inside(r, c)) continue;
+      if (!inside(r - 1, c)) path += `M${c} ${r}h1`;
+      if (!inside(r + 1, c)) path += `M${c} ${r + 1}h1`;
+      if (!inside(r, c - 1)) path += `M${c} ${r}v1`;
+      if (!inside(r, c + 1)) path += `M${c + 1} ${r}v1`;
+    }
+  return path;
+}
+
+function drawMarks(map) {
+  const query = currentQuery();
+  let svg = "";
+  if (state.lines) {
+    let path = "";
+    for (let c = 1; c < cols; ++c) path += `M${c} 0V${rows}`;
+    for (let r = 1; r < rows; ++r) path += `M0 ${r}H${cols}`;
+    svg += `<path d="${path}" fill="none" stroke="#fff" stroke-opacity=".35" stroke-width="1" vector-effect="non-scaling-stroke"/>`;
+  }
+  if (state.threshold > 0) {
+    const path = outline(massSet(map.subarray(first), state.threshold / 100));
+    svg += `<path d="${path}" fill="none" stroke="#0b1f1c" stroke-width="4" vector-effect="non-scaling-stroke"/>`;
+    svg += `<path d="${path}" fill="none" stroke="#7dffb0" stroke-width="2" vector-effect="non-scaling-stroke"/>`;
+  }
+  if (typeof query === "number" && query >= first && state.method !== "relevance") {
+    const r = Math.floor((query - first) / cols), c = (query - first) % cols;
+    const box = `x="${c}" y="${r}" width="1" height="1" fill="none" vector-effect="non-scaling-stroke"`;
+    svg += `<rect ${box} stroke="#06231f" stroke-width="5"/><rect ${box} stroke="#5ee7ff" stroke-width="2.5"/>`;
+  }
+  marks.innerHTML = svg;
+}
+
+const percent = (value) => (100 * value).toPrecision(value >= 0.1 ? 3 : 2) + " %";
+
+function describeState(map) {
+  let best = first;
+  for (let i = first; i < tokens; ++i) if (map[i] > map[best]) best = i;
+  if (state.method === "relevance")
+    return `What speaks for ${facts.relevance[state.target].label}: most of all ${tokenName(best)}.`;
+  const layer = shownLayer(), rollout = state.method === "rollout";
+  const who = tokenName(rollout || layer === layers ? currentQuery() : layerQuery(currentQuery()));
+  const where = rollout ? "through all layers"
+    : layer === layers ? `at the patches, ${headName(state.head)}` : `in layer ${layer}, ${headName(state.head)}`;
+  let kept = 0;
+  for (let i = 0; i < first; ++i) kept += map[i];
+  const prefixText = first ? ` ${percent(kept)} stay with ${prefix.join(", ")}.` : "";
+  return `${who[0].toUpperCase()}${who.slice(1)} ${who === "all patches" ? "look" : "looks"} ${where}: most at ${tokenName(best)} (${percent(map[best])}).${prefixText}`;
+}
+
+const headName = (head) => (typeof head === "number" ? `head ${head}` : `${head} of ${heads} heads`);
+
+listeners.push(() => {
+  const map = currentMap(), high = highOf(map);
+  paint(heat, map, high, 255);
+  heat.style.opacity = state.opacity / 100;
+  heat.classList.toggle("smooth", state.smooth);
+  drawMarks(map);
+  const relevance = state.method === "relevance";
+  const least = $("bar").getContext("2d"), image = least.createImageData(256, 1), colours = paletteOf(state.colormap);
+  for (let i = 0; i < 256; ++i) image.data.set([colours[3 * i], colours[3 * i + 1], colours[3 * i + 2], 255], 4 * i);
+  least.putImageData(image, 0, 0);
+  $("what").textContent = relevance ? "relevance per patch" : "attention per patch";
+  $("most").textContent = (state.clip < 100 ? "≥ " : "") + (relevance ? high.toPrecision(2) : percent(high));
+  $("status").textContent = describeState(map);
+});
+
+// The patch under a pointer.
+function patchAt(event) {
+  const box = stage.getBoundingClientRect();
+  const c = Math.floor(((event.clientX - box.left) / box.width) * cols);
+  const r = Math.floor(((event.clientY - box.top) / box.height) * rows);
+  return r < 0 || c < 0 || r >= rows || c >= cols ? null : first + r * cols + c;
+}
+
+stage.addEventListener("pointermove", (event) => {
+  if (event.pointerType === "touch") return;
+  const patch = patchAt(event);
+  if (patch === hovered) return;
+  hovered = patch;
+  refresh();
+});
+stage.addEventListener("pointerleave", () => {
+  hovered = null;
+  refresh();
+});
+stage.addEventListener("click", (event) => {
+  const patch = patchAt(event);
+  if (patch === null || state.method === "relevance") return;
+  hovered = null;
+  choose({ query: patch === state.query ? firstQuery : patch });
+});

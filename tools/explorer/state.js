@@ -1,0 +1,84 @@
+// What is shown, and its address: every state has a link.
+const last = facts.pool ? layers : layers - 1;
+const firstQuery = facts.query;
+const layersAcross = layers > heads;  // the longer of both goes across
+const methods = facts.relevance.length ? ["attention", "rollout", "relevance"] : ["attention", "rollout"];
+
+const state = {
+  // Three quarters up the objects stand out best; the last layers often park their attention.
+  method: "attention", layer: facts.pool ? layers : Math.round(0.75 * (layers - 1)), head: "mean", query: firstQuery, fusion: "mean", target: 0,
+  opacity: 65, threshold: 0, clip: 100, colormap: palettes[0].name, smooth: true, lines: false,
+};
+const standard = { ...state };
+let hovered = null;  // the patch under the pointer, which looks until it leaves
+
+const keys = { method: "m", layer: "l", head: "h", query: "q", fusion: "f", target: "c", opacity: "o", threshold: "t", clip: "p", colormap: "k", smooth: "s", lines: "g" };
+
+function toHash() {
+  const parts = Object.entries(keys).filter(([name]) => state[name] !== standard[name])
+    .map(([name, key]) => `${key}=${encodeURIComponent(Number(state[name]) === state[name] || typeof state[name] === "string" ? state[name] : Number(state[name]))}`);
+  return parts.length ? "#" + parts.join("&") : "";
+}
+
+const within = (value, least, most) => Number.isFinite(value) && value >= least && value <= most;
+
+// A link may be old or mistyped: whatever makes no sense here is passed over.
+const readers = {
+  method: (text) => (methods.includes(text) ? text : undefined),
+  layer: (text) => (within(+text, 0, last) && Number.isInteger(+text) ? +text : undefined),
+  head: (text) => (text === "mean" || text === "max" ? text : within(+text, 0, heads - 1) && Number.isInteger(+text) ? +text : undefined),
+  query: (text) => (text === "mean" || (text === "pool" && facts.pool) ? text : within(+text, 0, tokens - 1) && Number.isInteger(+text) ? +text : undefined),
+  fusion: (text) => (text === "mean" || text === "max" ? text : undefined),
+  target: (text) => (within(+text, 0, facts.relevance.length - 1) ? +text : undefined),
+  opacity: (text) => (within(+text, 0, 100) ? +text : undefined),
+  threshold: (text) => (within(+text, 0, 95) ? +text : undefined),
+  clip: (text) => (within(+text, 90, 100) ? +text : undefined),
+  colormap: (text) => (palettes.some((p) => p.name === text) ? text : undefined),
+  smooth: (text) => text === "1",
+  lines: (text) => text === "1",
+};
+
+function fromHash() {
+  Object.assign(state, standard);
+  const given = new URLSearchParams(location.hash.slice(1));
+  for (const [name, key] of Object.entries(keys)) {
+    if (!given.has(key)) continue;
+    const value = readers[name](given.get(key));
+    if (value !== undefined) state[name] = value;
+  }
+}
+
+const listeners = [];
+let scheduled = false;
+function refresh() {
+  if (scheduled) return;
+  scheduled = true;
+  requestAnimationFrame(() => {
+    scheduled = false;
+    for (const listener of listeners) listener();
+  });
+}
+
+function choose(changes) {
+  Object.assign(state, changes);
+  if (typeof changes.head === "string") state.fusion = changes.head;
+  if (changes.fusion && typeof state.head === "string") state.head = changes.fusion;
+  if (changes.layer !== undefined || changes.head !== undefined) state.method = changes.method || "attention";
+  history.replaceState(null, "", toHash() || location.pathname + location.search);
+  refresh();
+}
+
+// Who looks now: the patch under the pointer, or the chosen query.
+const currentQuery = () => (hovered !== null && state.method !== "relevance" ? hovered : state.query);
+
+// The pool asks for itself, after the layers; inside them all patches stand for it.
+const layerQuery = (query) => (query === "pool" ? "mean" : query);
+// And whoever is not the pool does not look in it: the last layer is shown instead.
+const shownLayer = () => (state.layer === layers && currentQuery() !== "pool" ? layers - 1 : state.layer);
+
+function currentMap() {
+  const query = currentQuery();
+  if (state.method === "rollout") return rolloutMap(query, state.fusion);
+  if (state.method === "relevance") return Float32Array.from(facts.relevance[state.target].tokens);
+  return lookMap(shownLayer(), state.head, layerQuery(query));
+}

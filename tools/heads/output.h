@@ -1,0 +1,31 @@
+/// What `vit heads` found, as a table, numbers, plots and a page.
+#pragma once
+
+#include <string>
+
+#include "tools/draw/canvas.h"
+#include "vit/interpret/head_report.h"
+
+namespace vit::tools {
+
+using interpret::HeadReport;
+
+/// A report and whose it is.
+struct NamedReport {
+  std::string model;
+  HeadReport report;
+};
+
+std::string heads_table(const NamedReport& named);
+std::string heads_csv(const NamedReport& named);
+std::string heads_json(const NamedReport& named);
+/// Distance by depth, and how much each head matters.
+Image heads_plots(const NamedReport& named);
+std::string heads_page(const NamedReport& named);
+
+/// "dead", "like 3:1", or nothing.
+std::string notes_on(const HeadReport& report, const interpret::HeadSummary& head);
+/// "3:1"
+std::string head_name(const HeadId& id);
+
+}  // namespace vit::tools

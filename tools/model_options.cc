@@ -1,0 +1,124 @@
+#include "tools/model_options.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+
+#include "tools/cache.h"
+#include "vit/base/error.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool looks_like_image(const fs::path& path) {
+  constexpr std::array<std::string_view, 7> kEndings{".jpg", ".jpeg", ".png", ".webp",
+                                                     ".bmp", ".tif",  ".tiff"};
+  std::string ending = path.extension().string();
+  std::ranges::transform(ending, ending.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::find(kEndings, ending) != kEndings.end();
+}
+
+PositionResampling parse_positions(const std::string& text) {
+  using enum PositionResampling;
+  std::vector<std::pair<std::string_view, PositionResampling>> choices;
+  for (const auto way : {kBilinear, kBilinearAlignCorners, kBicubic, kBicubicAntialias})
+    choices.emplace_back(to_string(way), way);
+  return parse_choice("--positions", text, choices);
+}
+
+HeadId parse_head(std::string_view option, std::string_view text, std::string_view all) {
+  const size_t colon = text.find(':');
+  const auto number = [&](std::string_view digits) {
+    if (digits.empty() || digits.size() > 4 ||
+        !std::ranges::all_of(digits, [](unsigned char c) { return std::isdigit(c) != 0; }))
+      fail_usage("option '", option, "' got '", all,
+                 "', expected heads as LAYER:HEAD,LAYER:HEAD, such as 3:0,11:2");
+    return static_cast<size_t>(std::stoul(std::string(digits)));
+  };
+  if (colon == text.npos) number("");
+  return {number(text.substr(0, colon)), number(text.substr(colon + 1))};
+}
+
+}  // namespace
+
+void add_model_options(cxxopts::Options& options) {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  options.add_options(
+      "Image",
+      {
+          {"image-size", "run the model at another input size, in pixels", text(), "N|HxW"},
+          {"positions",
+           "how positions are resampled for it: bilinear, bilinear-align-corners, bicubic or "
+           "bicubic-antialias",
+           text(), "HOW"},
+          {"exif", "the camera's orientation tag: apply or ignore", text()->default_value("apply"),
+           "HOW"},
+      });
+  options.add_options(
+      "Machine",
+      {
+          {"threads", "worker threads, all of the machine's unless given", text(), "N"},
+          {"heads", "attention heads per layer, for a weight file that does not say", text(), "N"},
+      });
+}
+
+ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
+  ModelSettings settings;
+  const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
+  if (arguments.count("model")) settings.model = text("model");
+  settings.exif = parse_choice<patch::Exif>(
+      "--exif", text("exif"), {{"apply", patch::Exif::kApply}, {"ignore", patch::Exif::kIgnore}});
+  ClassifierOptions& options = settings.classifier;
+  if (arguments.count("image-size")) {
+    const PixelSize size = parse_pixel_size("--image-size", text("image-size"));
+    options.image_height = size.height;
+    options.image_width = size.width;
+  }
+  if (arguments.count("positions")) options.positions = parse_positions(text("positions"));
+  if (arguments.count("threads"))
+    options.threads = parse_count("--threads", text("threads"), 1, 1024);
+  if (arguments.count("heads")) options.heads = parse_count("--heads", text("heads"), 1, 1024);
+  return settings;
+}
+
+Classifier load_classifier(const ModelSettings& settings) {
+  return Classifier::load(find_model(settings.model), settings.classifier);
+}
+
+std::vector<HeadId> parse_heads(std::string_view option, std::string_view text) {
+  std::vector<HeadId> heads;
+  const std::string_view all = text;
+  while (true) {
+    const size_t comma = text.find(',');
+    heads.push_back(parse_head(option, text.substr(0, comma), all));
+    if (comma == text.npos) return heads;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::vector<std::string> image_files(const std::vector<std::string>& operands) {
+  std::vector<std::string> files;
+  for (const auto& operand : operands) {
+    if (!fs::is_directory(operand)) {
+      files.push_back(operand);
+      continue;
+    }
+    std::vector<std::string> found;
+    for (const auto& entry : fs::directory_iterator(operand))
+      if (entry.is_regular_file() && looks_like_image(entry.path()))
+        found.push_back(entry.path().string());
+    if (found.empty())
+      fail(operand,
+           ": no image in this folder, expected files that end in .jpg, .png, .webp, "
+           ".bmp or .tif");
+    std::ranges::sort(found);
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,33 @@
+/// The options by which a subcommand gets at its model and its images.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "patch/image.h"
+#include "tools/options.h"
+#include "vit/model/classifier.h"
+
+namespace vit::tools {
+
+struct ModelSettings {
+  std::string model;
+  patch::Exif exif = patch::Exif::kApply;
+  ClassifierOptions classifier;
+};
+
+/// --image-size, --positions and --exif as the group "Image", --threads and --heads-per-layer as
+/// "Machine".
+void add_model_options(cxxopts::Options& options);
+ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments);
+
+Classifier load_classifier(const ModelSettings& settings);
+
+/// "L:H,L:H": heads of layers, both from 0.
+std::vector<HeadId> parse_heads(std::string_view option, std::string_view text);
+
+/// The image files among `operands`: files as they are, of folders those that end like images, in
+/// the order of their names. Throws an Error for a folder without any.
+std::vector<std::string> image_files(const std::vector<std::string>& operands);
+
+}  // namespace vit::tools
