@@ -116,7 +116,18 @@ Depth how_deep(const Reader& read) {
   return read.given("finetune") ? Depth::kFinetune : Depth::kProbe;
 }
 
+/// Options that say what a new model is mean nothing for one that is there.
+void check_new_model_options(const Reader& read) {
+  for (const char* name :
+       {"arch", "image-size", "patch", "width", "depth", "heads", "mlp-ratio", "pool", "init"})
+    if (read.given("from") && read.given(name))
+      fail_usage("option '--", name, "' describes a new model, but --from gives one");
+  if (read.given("arch") && read.given("pool"))
+    fail_usage("option '--pool' is for a plain model, but --arch says how it pools");
+}
+
 Shape parse_shape(const Reader& read) {
+  check_new_model_options(read);
   Shape shape;
   shape.architecture = read.text("arch");
   if (!shape.architecture.empty()) {  // its own sizes, unless told otherwise

@@ -119,6 +119,8 @@ TEST(TrainProgram, SaysWhatIsWrong) {
   EXPECT_THAT(message({"train"}, 2), HasSubstr("expected one: the folder with the data"));
   EXPECT_THAT(message({"train", data}, 2), HasSubstr("no model file given"));
   EXPECT_THAT(message({"train", data, "-o", "x", "--probe"}, 2), HasSubstr("--from MODEL"));
+  EXPECT_THAT(message({"train", data, "-o", "x", "--from", "m", "--width", "64"}, 2),
+              HasSubstr("'--width' describes a new model, but --from gives one"));
   EXPECT_THAT(message({"train", data, "-o", "x", "--lr", "fast"}, 2),
               HasSubstr("option '--lr' got 'fast', expected a number"));
   EXPECT_THAT(message({"train", data, "-o", "x"}, 1), HasSubstr("no such file or folder"));
