@@ -16,7 +16,7 @@ struct HeadSummary {
   double distance = 0.0;     ///< pixels, mean over the images
   double entropy = 0.0;      ///< bits
   double prefix_mass = 0.0;  ///< what patches give to prefix tokens
-  Pattern pattern{};           ///< of the mean attention
+  Pattern pattern{};         ///< of the mean attention
   double divergence = 0.0;   ///< mean KL without the head, nats
   double change = 0.0;       ///< largest relative change of an output
   double flips = 0.0;        ///< part of the images whose first class changes
