@@ -30,6 +30,7 @@ class FakeHub {
   std::map<std::string, std::string> large_files;
   std::optional<std::string> promised_hash{};  ///< instead of the true one, of large files
   std::optional<size_t> promised_size{};
+  std::string commit{};                ///< what main stands for, empty: the hub does not say
   std::optional<HttpReply> refusal{};  ///< the answer to everything
   std::vector<HttpReply>
       interludes{};    ///< what the store answers first, a body is cut from the file
@@ -57,10 +58,19 @@ class FakeHub {
   HttpReply answer_hub(const HttpRequest& request) {
     if (refusal) return *refusal;
     if (request.path == "/api/models/" + repository + "/revision/main") return listing();
-    const std::string before = "/" + repository + "/resolve/main/";
-    if (!request.path.starts_with(before))
+    const std::string before = "/" + repository + "/resolve/";
+    const size_t slash = request.path.rfind('/');
+    const std::string revision = request.path.starts_with(before)
+                                     ? request.path.substr(before.size(), slash - before.size())
+                                     : "";
+    if (revision != "main" && (commit.empty() || revision != commit))
       return {.status = 401, .headers = {{"X-Error-Code", "RepoNotFound"}}, .body = "no"};
-    const std::string name = request.path.substr(before.size());
+    HttpReply reply = describe(request.path.substr(slash + 1));
+    if (!commit.empty()) reply.headers["X-Repo-Commit"] = commit;
+    return reply;
+  }
+
+  HttpReply describe(const std::string& name) {
     if (const auto found = small_files.find(name); found != small_files.end())
       return {.status = 200,
               .headers = {{"ETag", "\"" + git_sha1_of(found->second) + "\""}},

@@ -123,7 +123,6 @@ void set_options(const Transfer& transfer, const HeaderList& headers, const Time
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.list);
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "vit/" VIT_VERSION);
   curl_easy_setopt(curl, CURLOPT_NOBODY, transfer.request.head ? 1L : 0L);
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, static_cast<long>(timeouts.connect.count()));
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, static_cast<long>(timeouts.silence.count()));

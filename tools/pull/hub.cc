@@ -57,6 +57,8 @@ std::string next_url(const std::string& url, const Response& response) {
 HubSettings hub_from_environment() {
   HubSettings settings;
   settings.token = variable("HF_TOKEN");
+  // Read from a file, it often ends in a line break, which a header must not hold.
+  std::erase_if(settings.token, [](unsigned char c) { return std::isspace(c) != 0; });
   if (std::string endpoint = variable("HF_ENDPOINT"); !endpoint.empty()) {
     while (endpoint.ends_with('/')) endpoint.pop_back();
     if (!endpoint.starts_with("https://") && !endpoint.starts_with("http://"))

@@ -48,7 +48,8 @@ PartFile::PartFile(const fs::path& path, const RemoteFile& remote)
 }
 
 PartFile::~PartFile() {
-  if (file_ >= 0) ::close(file_);
+  if (size_ == 0 && !finished_) discard();
+  ::close(file_);
 }
 
 void PartFile::start_digest() {
@@ -119,6 +120,7 @@ void PartFile::finish() {
   if (::fsync(file_) != 0) refuse(part_, errno);
   if (::rename(part_.c_str(), path_.c_str()) != 0) refuse(path_, errno);
   ::unlink(note_.c_str());
+  finished_ = true;
 }
 
 }  // namespace vit::tools

@@ -11,7 +11,8 @@
 
 namespace vit::tools {
 
-/// Kept when the program ends, however it ends; only finish() and discard() take it away.
+/// Kept when the program ends, however it ends, as soon as it holds a byte; only finish() and
+/// discard() take it away.
 class PartFile {
  public:
   /// Goes on where an earlier download of the same content was cut. Throws an Error: another
@@ -41,6 +42,7 @@ class PartFile {
   std::uintmax_t size_ = 0;
   std::optional<Digest> digest_;
   int file_ = -1;
+  bool finished_ = false;
 };
 
 }  // namespace vit::tools

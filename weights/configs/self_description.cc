@@ -18,9 +18,10 @@ constexpr std::string_view kFormat = "vit.format", kConfig = "vit.config", kReci
 constexpr std::array kEntries{kFormat, kConfig, kRecipe, kLabels, kAssumptions};
 constexpr std::string_view kVersion = "1";
 
-/// One list of fields for writing and for reading.
+// One list of fields for writing and for reading.
+
 template <typename Config, typename Visitor>
-void visit_config(Config& c, Visitor&& visit) {
+void visit_tokens(Config& c, Visitor&& visit) {
   visit("architecture", c.architecture);
   visit("image_height", c.image_height);
   visit("image_width", c.image_width);
@@ -35,6 +36,10 @@ void visit_config(Config& c, Visitor&& visit) {
   visit("position_grid", c.position_grid);
   visit("position_resampling", c.position_resampling);
   visit("norm_before_blocks", c.norm_before_blocks);
+}
+
+template <typename Config, typename Visitor>
+void visit_encoder(Config& c, Visitor&& visit) {
   visit("width", c.width);
   visit("depth", c.depth);
   visit("heads", c.heads);
@@ -54,6 +59,10 @@ void visit_config(Config& c, Visitor&& visit) {
   visit("attention_norm", c.attention_norm);
   visit("mlp_norm", c.mlp_norm);
   visit("layer_scale", c.layer_scale);
+}
+
+template <typename Config, typename Visitor>
+void visit_head(Config& c, Visitor&& visit) {
   visit("final_norm", c.final_norm);
   visit("pooled_norm", c.pooled_norm);
   visit("pooling", c.pooling);
@@ -63,6 +72,13 @@ void visit_config(Config& c, Visitor&& visit) {
   visit("classes", c.classes);
   visit("head_bias", c.head_bias);
   visit("multi_label", c.multi_label);
+}
+
+template <typename Config, typename Visitor>
+void visit_config(Config& c, Visitor&& visit) {
+  visit_tokens(c, visit);
+  visit_encoder(c, visit);
+  visit_head(c, visit);
 }
 
 template <typename R, typename Visitor>
