@@ -50,8 +50,12 @@ Location locate(const fs::path& path) {
   Location location;
   location.weights = fs::is_directory(path, ignored) ? weights_in(path) : path;
   const fs::path folder = location.weights.parent_path();
-  if (fs::is_regular_file(folder / "config.json", ignored))
-    location.config = folder / "config.json";
+  // Repositories of OpenCLIP may hold the same model in the form of transformers beside it.
+  const bool open_clip = location.weights.filename().string().starts_with("open_clip");
+  for (const auto* name : {open_clip ? "open_clip_config.json" : "config.json",
+                           open_clip ? "config.json" : "open_clip_config.json"})
+    if (location.config.empty() && fs::is_regular_file(folder / name, ignored))
+      location.config = folder / name;
   if (fs::is_regular_file(folder / "preprocessor_config.json", ignored))
     location.preprocessor = folder / "preprocessor_config.json";
   return location;

@@ -7,7 +7,7 @@ namespace vit::weights {
 
 struct Location {
   std::filesystem::path weights;
-  std::filesystem::path config;        ///< config.json, empty: none
+  std::filesystem::path config;        ///< config.json or open_clip_config.json, empty: none
   std::filesystem::path preprocessor;  ///< preprocessor_config.json, empty: none
 };
 

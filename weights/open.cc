@@ -79,6 +79,7 @@ Description describe(const Location& location, const Interpretation& found,
   const nlohmann::json content = read_json(location.config);
   const Fields file(content, location.config.string());
   if (file.has("architecture")) return read_timm_config(file);
+  if (file.has("model_cfg")) return read_open_clip_config(file, inferred);
   if (!file.has("model_type"))
     fail(file.where(), ": names neither an architecture (timm) nor a model_type (transformers)");
 

@@ -185,6 +185,45 @@ TEST(HuggingFaceConfig, AnUnknownModelTypeListsTheKnownOnes) {
             "siglip_vision_model");
 }
 
+Description open_clip(const json& model, const json& preprocess = json::object()) {
+  return read_open_clip_config(
+      Fields(json{{"model_cfg", model}, {"preprocess_cfg", preprocess}}, "open_clip_config.json"),
+      inferred());
+}
+
+TEST(OpenClipConfig, SaysActivationHeadsAndRecipe) {
+  Description said = open_clip({{"quick_gelu", true}, {"vision_cfg", {{"image_size", 256}}}});
+  EXPECT_EQ(said.config.activation, Activation::kQuickGelu);
+  EXPECT_EQ(said.config.heads, 12u);
+  EXPECT_EQ(said.recipe.resize_height, 256u);
+  EXPECT_FLOAT_EQ(said.recipe.mean[0], 0.48145466f);
+  said = open_clip({{"vision_cfg", {{"head_width", 96}}}},
+                   {{"mean", {0.5, 0.5, 0.5}}, {"resize_mode", "squash"}});
+  EXPECT_EQ(said.config.activation, Activation::kGelu);
+  EXPECT_EQ(said.config.heads, 8u);
+  EXPECT_EQ(said.recipe.resize, ResizeMode::kSquash);
+  EXPECT_FLOAT_EQ(said.recipe.mean[0], 0.5f);
+}
+
+TEST(OpenClipConfig, MayNameATowerOfTimm) {
+  const Description said = open_clip(
+      {{"vision_cfg", {{"timm_model_name", "vit_base_patch16_siglip_224"}, {"timm_pool", "map"}}}});
+  EXPECT_EQ(said.config.architecture, "vit_base_patch16_siglip_224");
+  EXPECT_EQ(said.config.pooling, Pooling::kAttention);
+  EXPECT_EQ(said.config.classes, 3u);
+}
+
+TEST(OpenClipConfig, RefusesWhatTheModelCannotDo) {
+  EXPECT_EQ(
+      complaint([] {
+        open_clip({{"vision_cfg", {{"attentional_pool", true}}}});
+      }),
+      "open_clip_config.json: model_cfg: vision_cfg: field 'attentional_pool' is true, expected "
+      "false");
+  EXPECT_EQ(complaint([] { open_clip(json::object()); }),
+            "open_clip_config.json: has no model_cfg with a vision_cfg");
+}
+
 TEST(Preprocessor, ASizeIsANumberAListOrAnObject) {
   for (const json& size : {json(96), json{96, 96}, json{{"height", 96}, {"width", 96}}}) {
     const Recipe recipe = preprocessor({{"size", size}});

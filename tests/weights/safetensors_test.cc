@@ -69,7 +69,7 @@ TEST(Safetensors, SaysHowMuchIsMissing) {
 
 TEST(Safetensors, RefusesAHugeHeaderWithoutReadingIt) {
   EXPECT_EQ(complaint(test::bytes_of(std::numeric_limits<std::uint64_t>::max()) + "{}"),
-            "m.safetensors: header of 18446744073709551615 bytes, at most 100000000");
+            "m.safetensors: header of 18446744073709551615 bytes, at most 10000000");
 }
 
 TEST(Safetensors, RefusesBytesAfterTheLastTensor) {

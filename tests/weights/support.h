@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -57,6 +58,20 @@ std::string error_of(const TempFolder& folder, const Action& action) {
   }
   return "";
 }
+
+/// Processor time, since the machine may have other work; sanitizers are slow.
+class Stopwatch {
+ public:
+  double seconds() const { return static_cast<double>(std::clock() - start_) / CLOCKS_PER_SEC; }
+#ifdef __SANITIZE_ADDRESS__
+  static constexpr double kLimit = 20.0;
+#else
+  static constexpr double kLimit = 1.0;
+#endif
+
+ private:
+  std::clock_t start_ = std::clock();
+};
 
 template <typename T>
 std::string bytes_of(const T& value) {
@@ -176,13 +191,13 @@ inline std::string npz(const RawMap& arrays, bool deflate = false) {
 namespace pickle {
 
 inline std::string text(const std::string& value) {
-  return "X" + bytes_of(static_cast<std::uint32_t>(value.size())) + value;
+  return std::string("X") + bytes_of(static_cast<std::uint32_t>(value.size())) + value;
 }
 inline std::string number(size_t value) {
-  return "\x8a\x08" + bytes_of(static_cast<std::uint64_t>(value));
+  return std::string("\x8a\x08") + bytes_of(static_cast<std::uint64_t>(value));
 }
 inline std::string global(const std::string& module, const std::string& name) {
-  return "c" + module + "\n" + name + "\n";
+  return std::string("c") + module + "\n" + name + "\n";
 }
 inline std::string tuple(const std::vector<std::string>& items) {
   std::string result = "(";
@@ -217,7 +232,7 @@ inline std::string tensor(const View& view, bool legacy = false) {
          "R";
 }
 inline std::string whole(const std::string& content) {
-  return "\x80\x02" + content + ".";
+  return std::string("\x80\x02") + content + ".";
 }
 
 }  // namespace pickle

@@ -25,6 +25,9 @@ Description read_timm_config(const Fields& file);
 /// tensors say.
 Description read_hf_config(const Fields& file, const ModelConfig& inferred);
 
+/// open_clip_config.json: model_cfg and preprocess_cfg of OpenCLIP.
+Description read_open_clip_config(const Fields& file, const ModelConfig& inferred);
+
 /// The recipe of preprocessor_config.json, in any of its dialects. What it leaves out is what the
 /// image processor of this model type does by default.
 Recipe read_preprocessor(const Fields& file, const std::string& model_type,

@@ -13,7 +13,7 @@ namespace {
 using Kind = PickleNode::Kind;
 
 constexpr size_t kDeepestName = 32;
-constexpr size_t kMostVisits = 1'000'000;
+constexpr size_t kMostVisits = 300'000;
 
 std::optional<DType> dtype_named(std::string_view name) {
   constexpr std::pair<std::string_view, DType> kNames[] = {

@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <utility>
+
+#include "vit/base/error.h"
+#include "weights/architectures.h"
+#include "weights/configs/description.h"
+#include "weights/timm_arguments.h"
+
+namespace vit::weights {
+namespace {
+
+constexpr size_t kUsualHeadWidth = 64;
+
+/// A tower that OpenCLIP takes from timm.
+ModelConfig timm_tower(const Fields& vision, const std::string& name, const ModelConfig& inferred) {
+  Arguments arguments{{"num_classes", std::to_string(inferred.classes)}};
+  if (const auto size = vision.size("image_size")) arguments["img_size"] = std::to_string(*size);
+  const std::string pool = vision.text("timm_pool").value_or("");
+  if (!pool.empty()) arguments["global_pool"] = pool == "tok" ? "token" : pool;
+  ModelConfig config = config_of(name, arguments, vision.where());
+  config.head_bias = inferred.head_bias;
+  return config;
+}
+
+/// OpenCLIP's own tower: what its tensors say, and what they do not.
+ModelConfig own_tower(const Fields& model, const Fields& vision, const ModelConfig& inferred) {
+  for (const auto unknown : {"attentional_pool", "final_ln_after_pool"})
+    if (vision.flag(unknown).value_or(false)) vision.refuse(unknown, "false");
+  ModelConfig c = inferred;
+  c.architecture = "OpenCLIP";
+  const size_t head_width = vision.size("head_width").value_or(kUsualHeadWidth);
+  if (head_width == 0) vision.refuse("head_width", "a positive number");
+  c.heads = c.key_value_heads = c.width / head_width;
+  const bool quick = model.flag("quick_gelu").value_or(false);
+  c.activation = quick ? Activation::kQuickGelu : Activation::kGelu;
+  const std::string pool = vision.text("pool_type").value_or("tok");
+  if (pool != "tok" && pool != "avg") vision.refuse("pool_type", "tok or avg");
+  if (pool == "avg") c.pooling = Pooling::kMean;
+  if (const auto size = vision.size("image_size")) c.image_height = c.image_width = *size;
+  return c;
+}
+
+void set_triple(const Fields& fields, std::string_view name, std::array<float, 3>& values) {
+  const auto numbers = fields.numbers(name);
+  if (!numbers) return;
+  if (numbers->size() != 3) fields.refuse(name, "three numbers");
+  std::transform(numbers->begin(), numbers->end(), values.begin(),
+                 [](double number) { return static_cast<float>(number); });
+}
+
+Recipe recipe_from(const Fields& file, const ModelConfig& config) {
+  TimmRecipe timm;
+  timm.height = config.image_height;
+  timm.width = config.image_width;
+  timm.crop_pct = 1.0;
+  const Fields fields = file.object("preprocess_cfg").value_or(file);
+  const std::string mode = fields.text("resize_mode").value_or("shortest");
+  constexpr std::pair<std::string_view, const char*> kModes[] = {
+      {"shortest", "center"}, {"squash", "squash"}, {"longest", "border"}};
+  const auto known = std::find_if(std::begin(kModes), std::end(kModes),
+                                  [&](const auto& entry) { return entry.first == mode; });
+  if (known == std::end(kModes)) fields.refuse("resize_mode", "shortest, squash or longest");
+  timm.crop_mode = known->second;
+  timm.interpolation = fields.text("interpolation").value_or("bicubic");
+  Recipe recipe = recipe_of(timm, fields.where());
+  set_statistics("clip", recipe);
+  set_triple(fields, "mean", recipe.mean);
+  set_triple(fields, "std", recipe.std);
+  return recipe;
+}
+
+}  // namespace
+
+Description read_open_clip_config(const Fields& file, const ModelConfig& inferred) {
+  const auto model = file.object("model_cfg");
+  const auto vision = model ? model->object("vision_cfg") : std::nullopt;
+  if (!vision) fail(file.where(), ": has no model_cfg with a vision_cfg");
+  Description result;
+  const auto tower = vision->text("timm_model_name");
+  result.config =
+      tower ? timm_tower(*vision, *tower, inferred) : own_tower(*model, *vision, inferred);
+  result.recipe = recipe_from(file, result.config);
+  return result;
+}
+
+}  // namespace vit::weights
