@@ -5,8 +5,8 @@ const layersAcross = layers > heads;  // the longer of both goes across
 const methods = facts.relevance.length ? ["attention", "rollout", "relevance"] : ["attention", "rollout"];
 
 const state = {
-  // Three quarters up the objects stand out best; the last layers often park their attention.
-  method: "attention", layer: facts.pool ? layers : Math.round(0.75 * (layers - 1)), head: "mean", query: firstQuery, fusion: "mean", target: 0,
+  // Four fifths up the objects stand out best; the last layers often park their attention.
+  method: "attention", layer: facts.pool ? layers : Math.round(0.8 * (layers - 1)), head: "mean", query: firstQuery, fusion: "mean", target: 0,
   opacity: 65, threshold: 0, clip: 100, colormap: palettes[0].name, smooth: true, lines: false,
 };
 const standard = { ...state };
