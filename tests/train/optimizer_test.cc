@@ -4,6 +4,9 @@
 
 #include <cmath>
 
+#include "tests/support/random.h"
+#include "vit/train/muon.h"
+
 namespace vit::train {
 namespace {
 
@@ -66,6 +69,65 @@ TEST(AdamW, FollowsItsEquations) {
       EXPECT_NEAR(numbers[i], expected[i], 1e-6);
     }
   }
+}
+
+TEST(Groups, MuonTakesTheMatricesOfTheBlocksQueriesKeysAndValuesApart) {
+  const gradient::Layout layout(tiny());
+  const auto groups = make_groups(layout, tiny(), 1.0, Method::kMuon);
+  size_t matrices = 0, numbers = 0;
+  for (const Group& group : groups) {
+    EXPECT_EQ(group.offset, numbers) << "no gap, no overlap";
+    numbers += group.size;
+    if (group.rows == 0) continue;
+    ++matrices;
+    EXPECT_EQ(group.rows * group.cols, group.size);
+    EXPECT_LE(group.rows, tiny().mlp_width);
+    EXPECT_TRUE(group.decays);
+  }
+  EXPECT_EQ(numbers, layout.size());
+  EXPECT_EQ(matrices, 3 * 6) << "q, k, v, projection, fc1, fc2 in each of three blocks";
+}
+
+/// Rows or columns, whichever are fewer, come out nearly orthonormal.
+TEST(Muon, MakesWideAndTallMatricesOrthogonal) {
+  for (const auto& [rows, cols] : {std::pair<size_t, size_t>{6, 6}, {5, 12}, {12, 5}}) {
+    Matrix matrix = test::random_matrix(rows, cols, 7);
+    const Matrix before = test::random_matrix(rows, cols, 7);
+    orthogonalize(matrix);
+    const bool tall = rows > cols;
+    const size_t side = std::min(rows, cols), length = std::max(rows, cols);
+    const auto at = [&](const Matrix& m, size_t i, size_t k) { return tall ? m(k, i) : m(i, k); };
+    double along = 0.0;
+    for (size_t i = 0; i < side; ++i)
+      for (size_t j = 0; j < side; ++j) {
+        double dot = 0.0;
+        for (size_t k = 0; k < length; ++k) dot += double{at(matrix, i, k)} * at(matrix, j, k);
+        // Singular values between 0.7 and 1.2: their squares between 0.49 and 1.44.
+        EXPECT_NEAR(dot, i == j ? 1.0 : 0.0, 0.52) << rows << "x" << cols << " " << i << " " << j;
+        if (i == j)
+          for (size_t k = 0; k < length; ++k) along += double{at(matrix, i, k)} * at(before, i, k);
+      }
+    EXPECT_GT(along, 0.0) << "it must not turn around";
+  }
+}
+
+TEST(Muon, FallsOnAQuadraticValleyAndLeavesZeroGradientsAlone) {
+  const std::vector<Group> groups{
+      {.offset = 0, .size = 12, .rate = 1.0, .decays = false, .rows = 3, .cols = 4}};
+  std::vector<float> numbers(12, 1.0f);
+  Moments moments(12);
+  const std::vector<float> nothing(12, 0.0f);
+  step({}, groups, {.gradient = nothing, .rate = 0.1}, moments, numbers, nullptr);
+  EXPECT_EQ(numbers, std::vector<float>(12, 1.0f));
+  double first = 0.0, last = 0.0;
+  for (int i = 0; i < 1000; ++i) {  // every update is as long as the rate says, so that must fall
+    last = norm_of(numbers);        // the gradient of half its square
+    if (i == 0) first = last;
+    const std::vector<float> gradient = numbers;
+    step({}, groups, {.gradient = gradient, .rate = 0.1 * (1.0 - i / 1000.0)}, moments, numbers,
+         nullptr);
+  }
+  EXPECT_LT(last, 0.1 * first);
 }
 
 TEST(Clip, BringsALongGradientDownToTheLimit) {

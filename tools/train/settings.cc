@@ -68,6 +68,8 @@ void add_learning_options(cxxopts::Options& options) {
           {"epochs", "times through the data (100; finetune 10)", text(), "N"},
           {"batch", "images per step (128)", text(), "N"},
           {"lr", "highest learning rate (0.001; finetune 0.0001)", text(), "X"},
+          {"optimizer", "adamw, or muon for the matrices of the layers: fewer epochs", text(),
+           "NAME"},
           {"weight-decay", "pull of the weights towards zero (0.05)", text(), "X"},
           {"warmup", "epochs until the highest rate (5)", text(), "X"},
           {"clip", "largest norm of a gradient, 0: any (1)", text(), "X"},
@@ -158,6 +160,10 @@ void parse_learning(const Reader& read, train::Settings& s) {
   read.count("batch", 1, kMany, s.batch);
   read.number("lr", 1e-8, 10.0, s.rate);
   s.least_rate = s.rate / 100.0;
+  if (read.given("optimizer"))
+    s.method = parse_choice<train::Method>(
+        "--optimizer", read.text("optimizer"),
+        {{"adamw", train::Method::kAdamW}, {"muon", train::Method::kMuon}});
   read.number("weight-decay", 0.0, 10.0, s.adam.weight_decay);
   read.number("warmup", 0.0, 1e6, s.warmup_epochs);
   read.number("clip", 0.0, 1e6, s.clip);
@@ -295,11 +301,12 @@ std::string describe_run(const TrainSettings& settings, const ModelConfig& confi
        << " pooling=" << to_string(config.pooling) << " classes=" << config.classes
        << " init=" << static_cast<int>(settings.start) << " images=" << dataset.train.size()
        << " epochs=" << s.epochs << " batch=" << s.batch << " lr=" << s.rate
-       << " weight-decay=" << s.adam.weight_decay << " warmup=" << s.warmup_epochs
-       << " clip=" << s.clip << " ema=" << s.average << " layer-decay=" << s.layer_decay
-       << " drop-path=" << s.drop_path << " keep-patches=" << s.keep_patches
-       << " whole-epochs=" << s.whole_epochs << " label-smoothing=" << s.batches.label_smoothing
-       << " mixup=" << s.batches.mixing.mixup << " cutmix=" << s.batches.mixing.cutmix
+       << " optimizer=" << static_cast<int>(s.method) << " weight-decay=" << s.adam.weight_decay
+       << " warmup=" << s.warmup_epochs << " clip=" << s.clip << " ema=" << s.average
+       << " layer-decay=" << s.layer_decay << " drop-path=" << s.drop_path
+       << " keep-patches=" << s.keep_patches << " whole-epochs=" << s.whole_epochs
+       << " label-smoothing=" << s.batches.label_smoothing << " mixup=" << s.batches.mixing.mixup
+       << " cutmix=" << s.batches.mixing.cutmix
        << " mix-probability=" << s.batches.mixing.probability
        << " crop=" << static_cast<int>(a.crop) << " flip=" << a.flip << " jitter=" << a.jitter
        << " randaugment=" << a.operations << " magnitude=" << a.magnitude << " erase=" << a.erase

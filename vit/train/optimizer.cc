@@ -6,6 +6,8 @@
 #include <numbers>
 #include <string>
 
+#include "vit/train/muon.h"
+
 namespace vit::train {
 namespace {
 
@@ -26,6 +28,17 @@ bool decays(const gradient::Slot& slot) {
   return slot.shape.size() > 1 && slot.name.ends_with(".weight");
 }
 
+/// Queries, keys and values lie in one slot, but are matrices of their own.
+std::vector<Group> matrices_of(const gradient::Slot& slot, Group group) {
+  const size_t parts = slot.name.ends_with(".qkv.weight") && slot.rows % 3 == 0 ? 3 : 1;
+  group.size /= parts;
+  group.rows = slot.rows / parts;
+  group.cols = slot.cols;
+  std::vector<Group> groups(parts, group);
+  for (size_t i = 0; i < parts; ++i) groups[i].offset += i * group.size;
+  return groups;
+}
+
 /// The factors that turn the moments into unbiased ones.
 struct Corrections {
   double first;
@@ -44,9 +57,13 @@ struct Piece {
 
 std::vector<Piece> cut(std::span<const Group> groups) {
   std::vector<Piece> pieces;
-  for (const Group& group : groups)
-    for (size_t at = 0; at < group.size; at += kChunk)
-      pieces.push_back({&group, group.offset + at, std::min(kChunk, group.size - at)});
+  for (const Group& group : groups) {
+    if (group.rows > 0)
+      pieces.push_back({&group, group.offset, group.size});
+    else
+      for (size_t at = 0; at < group.size; at += kChunk)
+        pieces.push_back({&group, group.offset + at, std::min(kChunk, group.size - at)});
+  }
   return pieces;
 }
 
@@ -77,14 +94,18 @@ void step_piece(const AdamW& adam, const Piece& piece, const Update& update, Mom
 }  // namespace
 
 std::vector<Group> make_groups(const gradient::Layout& layout, const ModelConfig& config,
-                               double layer_decay) {
+                               double layer_decay, Method method) {
   std::vector<Group> groups;
   for (const gradient::Slot& slot : layout.slots()) {
     const size_t distance = config.depth + 1 - layer_of(slot.name, config.depth);
-    groups.push_back({.offset = slot.offset,
-                      .size = slot.size(),
-                      .rate = std::pow(layer_decay, static_cast<double>(distance)),
-                      .decays = decays(slot)});
+    Group group{.offset = slot.offset,
+                .size = slot.size(),
+                .rate = std::pow(layer_decay, static_cast<double>(distance)),
+                .decays = decays(slot)};
+    if (method == Method::kMuon && group.decays && slot.name.starts_with("blocks."))
+      for (Group& part : matrices_of(slot, group)) groups.push_back(part);
+    else
+      groups.push_back(group);
   }
   return groups;
 }
@@ -94,8 +115,13 @@ void step(const AdamW& adam, std::span<const Group> groups, const Update& update
   assert(update.gradient.size() == numbers.size() && moments.first.size() == numbers.size());
   ++moments.steps;
   const std::vector<Piece> pieces = cut(groups);
-  parallel_for(pool, pieces.size(),
-               [&](size_t i, size_t) { step_piece(adam, pieces[i], update, moments, numbers); });
+  parallel_for(pool, pieces.size(), [&](size_t i, size_t) {
+    const Piece& piece = pieces[i];
+    if (piece.group->rows > 0)
+      muon_step({.weight_decay = adam.weight_decay}, *piece.group, update, moments, numbers);
+    else
+      step_piece(adam, piece, update, moments, numbers);
+  });
 }
 
 double norm_of(std::span<const float> gradient) {

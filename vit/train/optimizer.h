@@ -1,5 +1,5 @@
-/// AdamW with decoupled decay, the usual exclusions, layer-wise rates, clipping, a schedule, and a
-/// running average of the weights.
+/// AdamW with decoupled decay (and Muon for those who ask), the usual exclusions, layer-wise rates,
+/// clipping, a schedule, and a running average of the weights.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,18 @@ struct Group {
   size_t size = 0;
   double rate = 1.0;   ///< factor on the learning rate
   bool decays = true;  ///< false: biases, norms, scales, positions and tokens
+  size_t rows = 0;     ///< not 0: a matrix with an orthogonal update (muon.h)
+  size_t cols = 0;
+};
+
+enum class Method {
+  kAdamW,
+  kMuon,  ///< for the matrices of the blocks, AdamW for all else
 };
 
 /// `layer_decay` below 1 slows down the layers by their distance from the head (BEiT).
 std::vector<Group> make_groups(const gradient::Layout& layout, const ModelConfig& config,
-                               double layer_decay);
+                               double layer_decay, Method method = Method::kAdamW);
 
 struct AdamW {
   double beta1 = 0.9;

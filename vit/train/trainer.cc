@@ -53,7 +53,7 @@ Trainer::Trainer(gradient::Network<float> network, const Dataset& dataset, const
       pool_(pool),
       network_(std::move(network)),
       averaged_(network_),
-      groups_(make_groups(network_.layout, network_.config, settings.layer_decay)),
+      groups_(make_groups(network_.layout, network_.config, settings.layer_decay, settings.method)),
       maker_(dataset, network_.config, settings_.batches),
       state_(network_.layout.size()) {
   if (network_.config.classes != dataset.labels.size())
