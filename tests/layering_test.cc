@@ -72,6 +72,7 @@ const std::vector<Outside>& outside_headers() {
       {"zlib.h", {"weights", "vit/train", "tools"}},
       {"curl/", {"tools"}},
       {"openssl/", {"tools"}},
+      {"sqlite3.h", {"tools"}},
       {"cxxopts.hpp", {"tools"}},
       {"gtest/", {}},
       {"gmock/", {}},

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "tools/attention.h"
+#include "tools/batch/batch.h"
 #include "tools/classify.h"
 #include "tools/convert.h"
 #include "tools/heads.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::array kCommands{
     Command{"classify", "name the most likely classes of images", run_classify},
+    Command{"batch", "the same for whole folders: a row for each, into a file", run_batch},
     Command{"attention", "show where a model looks in an image", run_attention},
     Command{"heads", "say what every attention head does", run_heads},
     Command{"info", "say what a model is", run_info},

@@ -1,12 +1,11 @@
 #include "tools/info.h"
 
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tools/cache.h"
 #include "tools/model_cost.h"
+#include "tools/model_files.h"
 #include "tools/output/model_report.h"
 #include "tools/output/terminal.h"
 #include "weights/checkpoint.h"
@@ -37,18 +36,6 @@ cxxopts::Options info_options() {
   return options;
 }
 
-/// A sharded model is as large as its shards.
-std::uint64_t bytes_of(const fs::path& weights) {
-  if (!weights.string().ends_with(".index.json")) return fs::file_size(weights);
-  std::ifstream file(weights);
-  std::set<std::string> shards;
-  for (const auto& [name, shard] : nlohmann::json::parse(file).at("weight_map").items())
-    shards.insert(shard.get<std::string>());
-  std::uint64_t sum = 0;
-  for (const auto& shard : shards) sum += fs::file_size(weights.parent_path() / shard);
-  return sum;
-}
-
 std::string dtypes_of(const weights::Weight& weight) {
   std::set<std::string_view> names;
   for (const auto& part : weight.parts()) names.insert(to_string(part.dtype));
@@ -72,7 +59,7 @@ ModelReport report_on(const std::string& model, size_t heads) {
   ModelReport report;
   report.model = model;
   report.file = weights::locate(path).weights.string();
-  report.file_bytes = bytes_of(report.file);
+  for (const auto& file : weight_files(path)) report.file_bytes += fs::file_size(file);
   report.format = checkpoint.format;
   report.layout = checkpoint.layout;
   for (const auto dtype : checkpoint.dtypes()) report.dtypes.emplace_back(to_string(dtype));

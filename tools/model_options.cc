@@ -13,15 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool looks_like_image(const fs::path& path) {
-  constexpr std::array<std::string_view, 7> kEndings{".jpg", ".jpeg", ".png", ".webp",
-                                                     ".bmp", ".tif",  ".tiff"};
-  std::string ending = path.extension().string();
-  std::ranges::transform(ending, ending.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::find(kEndings, ending) != kEndings.end();
-}
-
 PositionResampling parse_positions(const std::string& text) {
   using enum PositionResampling;
   std::vector<std::pair<std::string_view, PositionResampling>> choices;
@@ -44,6 +35,15 @@ HeadId parse_head(std::string_view option, std::string_view text, std::string_vi
 }
 
 }  // namespace
+
+bool looks_like_image(std::string_view name) {
+  constexpr std::array<std::string_view, 7> kEndings{".jpg", ".jpeg", ".png", ".webp",
+                                                     ".bmp", ".tif",  ".tiff"};
+  std::string ending = fs::path(name).extension().string();
+  std::ranges::transform(ending, ending.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::find(kEndings, ending) != kEndings.end();
+}
 
 void add_model_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
@@ -109,7 +109,7 @@ std::vector<std::string> image_files(const std::vector<std::string>& operands) {
     }
     std::vector<std::string> found;
     for (const auto& entry : fs::directory_iterator(operand))
-      if (entry.is_regular_file() && looks_like_image(entry.path()))
+      if (entry.is_regular_file() && looks_like_image(entry.path().filename().string()))
         found.push_back(entry.path().string());
     if (found.empty())
       fail(operand,

@@ -1,0 +1,159 @@
+#include "tools/batch/batch.h"
+
+#include <algorithm>
+
+#include "tools/batch/header.h"
+#include "tools/batch/run.h"
+#include "tools/batch/sorting.h"
+#include "tools/output/terminal.h"
+#include "vit/base/error.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kExamples =
+    "  vit batch -m deit_tiny_patch16_224 photos/ -o classes.csv\n"
+    "  vit batch -m deit_tiny_patch16_224 'photos/**/*.jpg' shard-0001.tar @more.txt -o "
+    "classes.db\n"
+    "  find photos -name '*.jpg' -print0 | vit batch -m deit_tiny_patch16_224 -0 - -o - | grep "
+    "tabby\n"
+    "  vit batch -m deit_tiny_patch16_224 photos/ -o classes.csv --link-to sorted\n"
+    "  mpirun -n 4 vit batch -m deit_tiny_patch16_224 photos/ -o classes.csv && vit merge "
+    "classes.csv\n";
+
+struct BatchSettings {
+  ModelSettings model;
+  RunSettings run;
+  size_t top = 5;
+  float least = 0.0f;  ///< probability that a class must have to be named
+  SortBy sort = SortBy::kNothing;
+  fs::path sort_folder;
+};
+
+cxxopts::Options batch_options() {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  cxxopts::Options options(
+      "vit batch",
+      "Name the most likely classes of many images: a row for each input, also for those that\n"
+      "cannot be read. The same command again goes on where it was stopped.\n");
+  options.custom_help("-m MODEL [OPTION...] INPUT... -o OUT");
+  options.add_options(
+      "", {
+              {"m,model", "a folder with weights and config.json, a weight file, or a pulled model",
+               text(), "MODEL"},
+              {"o,output",
+               "where the rows go: .csv, .jsonl, .db (SQLite), or - for JSONL on "
+               "standard output",
+               text(), "OUT"},
+              {"k,top", "classes per image", text()->default_value("5"), "N"},
+              {"min-probability", "name only classes of at least this probability, 0 to 1",
+               text()->default_value("0"), "P"},
+              {"copy-to", "copy each file into a folder of its class under DIR", text(), "DIR"},
+              {"link-to", "the same with symbolic links", text(), "DIR"},
+              {"h,help", "this text"},
+          });
+  add_run_options(options);
+  add_shard_options(options);
+  add_model_options(options);
+  return options;
+}
+
+ResultKind kind_of(const fs::path& output) {
+  if (output == "-") return ResultKind::kStandardOutput;
+  const auto ending = output.extension();
+  if (ending == ".csv") return ResultKind::kCsv;
+  if (ending == ".jsonl") return ResultKind::kJsonl;
+  if (ending == ".db") return ResultKind::kSqlite;
+  fail_usage("option '--output' got '", output.string(),
+             "', expected a name that ends in .csv, .jsonl or .db, or - for standard output");
+}
+
+float parse_probability(std::string_view option, const std::string& text) {
+  try {
+    size_t used = 0;
+    const float value = std::stof(text, &used);
+    if (used == text.size() && value >= 0.0f && value <= 1.0f) return value;
+  } catch (const std::logic_error&) {
+  }
+  fail_usage("option '", option, "' got '", text, "', expected a number from 0 to 1");
+}
+
+void choose_sorting(const cxxopts::ParseResult& arguments, BatchSettings& settings) {
+  const bool copy = arguments.count("copy-to") != 0, link = arguments.count("link-to") != 0;
+  if (copy && link) fail_usage("--copy-to and --link-to given, expected one of them");
+  if (!copy && !link) return;
+  settings.sort = copy ? SortBy::kCopy : SortBy::kLink;
+  settings.sort_folder = arguments[copy ? "copy-to" : "link-to"].as<std::string>();
+}
+
+/// What goes to standard output cannot be gone on with.
+void check_output(const RunSettings& run) {
+  if (run.kind != ResultKind::kStandardOutput) return;
+  if (run.shard)
+    fail_usage("part ", run.shard->index, " of ", run.shard->count, " (", run.shard->source,
+               ") cannot go to standard output, expected -o FILE: each part writes its own");
+  if (run.restart || run.retry_failed)
+    fail_usage(run.restart ? "--restart" : "--retry-failed",
+               " needs an output that can be gone on with, expected -o FILE");
+}
+
+BatchSettings parse_batch(const cxxopts::ParseResult& arguments) {
+  BatchSettings settings;
+  settings.model = parse_model_settings(arguments);
+  if (settings.model.model.empty())
+    fail_usage(
+        "no model given, expected -m MODEL: a folder with weights and config.json, a weight file "
+        "or the name of a pulled model");
+  settings.top = parse_count("--top", arguments["top"].as<std::string>(), 1, 1'000'000);
+  settings.least =
+      parse_probability("--min-probability", arguments["min-probability"].as<std::string>());
+  settings.run = parse_run_settings(arguments, settings.model.classifier.threads);
+  settings.run.kind = kind_of(settings.run.output);
+  choose_sorting(arguments, settings);
+  check_output(settings.run);
+  if (settings.run.shard)
+    settings.run.output = shard_file(settings.run.output, *settings.run.shard);
+  return settings;
+}
+
+void answer(const Classifier& classifier, const BatchSettings& settings, Row& row) {
+  const Image image = load_image(row.input, settings.model.exif);
+  const auto logits = classifier.logits({&image, 1});
+  row.predictions = classifier.top(classifier.probabilities(logits.front()), settings.top);
+  const auto unlikely = [&](const Prediction& p) { return !(p.probability >= settings.least); };
+  std::erase_if(row.predictions, unlikely);
+}
+
+}  // namespace
+
+int run_batch(Arguments arguments) {
+  cxxopts::Options options = batch_options();
+  const auto parsed = parse(options, arguments);
+  if (parsed.count("help")) {
+    write_output(help_text(options, {"", "Run", "Many machines", "Image", "Machine"}, kExamples));
+    return 0;
+  }
+  BatchSettings settings = parse_batch(parsed);
+  // One image per worker from file to answer: each decodes while others compute, and the kernels
+  // need not wait for each other.
+  settings.model.classifier.threads = 1;
+  const Classifier classifier = load_classifier(settings.model);
+  const size_t classes = classifier.config().classes;
+  if (classes == 0)
+    fail(settings.model.model, ": ", classifier.name(), " has no classifier, its output is ",
+         classifier.config().outputs(), " features; vit embed writes them");
+  settings.top = std::min(settings.top, classes);
+  settings.run.shape.top = settings.top;
+  const Sorting sorting(settings.sort, settings.sort_folder,
+                        class_folders(classifier.labels(), classes));
+  Json wanted;
+  wanted["top"] = settings.top;
+  wanted["min_probability"] = settings.least;
+  return run_rows(settings.run, {.header = make_header("batch", settings.model, classifier, wanted),
+                                 .answer = [&](Row& row) { answer(classifier, settings, row); },
+                                 .before_writing = [&](Row& row) { sorting.place(row); }});
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,10 @@
+/// `vit batch`: the classes of many images, a row for each.
+#pragma once
+
+#include "tools/options.h"
+
+namespace vit::tools {
+
+int run_batch(Arguments arguments);
+
+}  // namespace vit::tools

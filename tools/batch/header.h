@@ -1,0 +1,30 @@
+/// The first record of every file of results: what made it. Rows may only be added by the same.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/batch/shard.h"
+#include "tools/model_options.h"
+#include "tools/output/json.h"
+
+namespace vit::tools {
+
+/// The sha256 of the weight file; of a model in several, of all of them one after the other.
+std::string model_digest(const std::filesystem::path& model);
+
+/// Version, model with its hash, recipe, and the options that decide what a row says: those of the
+/// model, and `options` of the command itself.
+Json make_header(std::string_view command, const ModelSettings& settings,
+                 const Classifier& classifier, const Json& options);
+
+Json with_shard(Json header, const std::optional<Shard>& shard);
+/// Takes the shard out of a header.
+std::optional<Shard> take_shard(Json& header);
+
+/// A line for each field that differs: "options.top is 5 in the file, 3 now".
+std::vector<std::string> differences(const Json& stored, const Json& wanted);
+
+}  // namespace vit::tools

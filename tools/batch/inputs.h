@@ -1,0 +1,50 @@
+/// What a command line names, one image after the other.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "patch/image.h"
+#include "tools/batch/tar.h"
+
+namespace vit::tools {
+
+/// Of a .tar member the path is "shard.tar!/name".
+constexpr std::string_view kMemberMark = "!/";
+
+struct Input {
+  std::uint64_t number = 0;                ///< its place in the listing, from 1
+  std::string path;                        ///< as its row names it
+  std::string problem;                     ///< not empty: there is nothing to read, and why
+  std::shared_ptr<const TarFile> archive;  ///< holds the image; none: a file of its own
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+struct InputSettings {
+  std::vector<std::string> operands;  ///< files, folders, globs, .tar, @list; "-": a list on stdin
+  char separator = '\n';              ///< of the names in a list
+};
+
+/// Takes an input; false: enough.
+using TakeInput = std::function<bool(Input)>;
+
+/// Lists in the order of the operands; folders and globs in the order of the names' bytes, .tar
+/// files in their own. Never throws for what is listed: an input that cannot be read has a
+/// `problem`. `stop` ends a wait for standard input.
+void list_inputs(const InputSettings& settings, const std::atomic<bool>& stop,
+                 const TakeInput& take);
+
+/// The input of a row that was written earlier.
+Input input_of_row(std::uint64_t number, const std::string& path);
+
+/// The bytes of the file, or of the member. Throws an Error that opens with the path.
+std::vector<std::byte> read_bytes(const Input& input);
+patch::Image load_image(const Input& input, patch::Exif exif);
+
+}  // namespace vit::tools

@@ -1,0 +1,56 @@
+#include "tools/batch/lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "vit/base/error.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Whether the file that we have locked is still the one of this name.
+bool still_there(int file, const fs::path& path) {
+  struct stat ours {
+  }, theirs{};
+  return fstat(file, &ours) == 0 && stat(path.c_str(), &theirs) == 0 &&
+         ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+}
+
+}  // namespace
+
+OutputLock::OutputLock(const fs::path& output) : path_(output.string() + ".lock") {
+  const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored))
+    fail(output.string(), ": cannot write: there is no folder ", folder.string());
+  if (fs::is_directory(output, ignored))
+    fail(output.string(), ": is a folder, expected a file name");
+  while (true) {
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (file_ < 0) fail(output.string(), ": cannot write: ", std::strerror(errno));
+    if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      const int error = errno;
+      ::close(file_);
+      if (error == EWOULDBLOCK)
+        fail(output.string(), ": another vit is writing this file; wait for it, or end it");
+      fail(path_.string(), ": cannot lock: ", std::strerror(error));
+    }
+    // Its last holder may have removed it between our two calls.
+    if (still_there(file_, path_)) return;
+    ::close(file_);
+  }
+}
+
+OutputLock::~OutputLock() {
+  ::unlink(path_.c_str());
+  ::close(file_);
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,34 @@
+/// Listing, work and writing at the same time, with a bounded number of inputs between them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+
+#include "tools/batch/row.h"
+
+namespace vit::tools {
+
+struct PipelineSize {
+  size_t workers = 1;
+  size_t window = 16;  ///< inputs that are listed and not yet written, at most
+};
+
+struct PipelineParts {
+  /// In a thread of its own: hands over inputs until it has no more, or until told enough.
+  std::function<void(const TakeInput& take)> list;
+  /// In any of the workers. What it throws ends the run; a bad image is a row.
+  std::function<Row(Input input)> work;
+  /// In the calling thread, in the order of the listing.
+  std::function<void(Row row)> write;
+  /// In the calling thread, several times a second.
+  std::function<void()> tick;
+};
+
+/// Returns when everything is written. When `stop` becomes true, inputs that a worker has begun are
+/// finished and written, and nothing else is. Throws what a part has thrown; all rows before are
+/// written.
+void run_pipeline(const PipelineSize& size, const std::atomic<bool>& stop,
+                  const PipelineParts& parts);
+
+}  // namespace vit::tools

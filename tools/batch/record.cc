@@ -1,0 +1,208 @@
+#include "tools/batch/record.h"
+
+#include <array>
+#include <charconv>
+
+#include "tools/output/json.h"
+#include "tools/output/unicode.h"
+
+namespace vit::tools {
+namespace {
+
+constexpr std::string_view kHeader = "header", kOk = "ok", kFailed = "failed";
+constexpr size_t kNumber = 0, kPath = 1, kStatus = 2, kReason = 3;  // columns of CSV
+constexpr size_t kFixedColumns = 4;
+
+std::string csv_field(std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == field.npos) return std::string(field);
+  std::string text = "\"";
+  for (const char c : field) text += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return text + '"';
+}
+
+std::string digits_of(float number) {
+  std::array<char, 32> text;
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+  return {text.data(), end};
+}
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string csv_columns(const RowShape& shape) {
+  std::string line = "number,path,status,reason";
+  for (size_t i = 1; i <= shape.top; ++i) {
+    const std::string rank = std::to_string(i);
+    line += ",class_" + rank + ",label_" + rank + ",probability_" + rank;
+  }
+  return line + ",path_hex\n";
+}
+
+std::string csv_opening(const RowShape& shape, std::string_view header) {
+  std::string line = "0,," + std::string(kHeader) + "," + csv_field(header);
+  line += std::string(3 * shape.top + 1, ',');
+  return csv_columns(shape) + line + '\n';
+}
+
+std::string csv_record(const RowShape& shape, const Row& row) {
+  const std::string& path = row.input.path;
+  std::string line = std::to_string(row.input.number) + ',' + csv_field(as_utf8(path)) + ',';
+  line += row.failed() ? kFailed : kOk;
+  line += ',' + csv_field(as_utf8(row.reason));
+  for (const auto& p : row.predictions)
+    line += ',' + std::to_string(p.index) + ',' + csv_field(as_utf8(p.label)) + ',' +
+            digits_of(p.probability);
+  line += std::string(3 * (shape.top - row.predictions.size()), ',');
+  return line + ',' + (is_utf8(path) ? "" : to_hex(path)) + '\n';
+}
+
+std::string json_record(const RowShape& shape, const Row& row) {
+  const std::string& path = row.input.path;
+  Json json;
+  json["number"] = row.input.number;
+  json["path"] = path;
+  if (!is_utf8(path)) json["path_hex"] = to_hex(path);
+  json["status"] = row.failed() ? kFailed : kOk;
+  if (row.failed()) {
+    json["reason"] = row.reason;
+  } else if (shape.features) {
+    json["features"] = row.features;
+  } else if (shape.top != 0) {
+    json["predictions"] = to_json(row.predictions);
+  }
+  return dump(json) + '\n';
+}
+
+std::optional<StoredRow> csv_row(std::string_view record) {
+  const auto fields = csv_fields(record);
+  if (!fields || fields->size() <= kFixedColumns) return std::nullopt;
+  const auto number = number_of((*fields)[kNumber]);
+  const auto& status = (*fields)[kStatus];
+  if (!number || (status != kOk && status != kFailed)) return std::nullopt;
+  StoredRow row{*number, (*fields)[kPath], status == kFailed};
+  if (fields->back().empty()) return row;
+  const auto bytes = from_hex(fields->back());
+  if (!bytes) return std::nullopt;
+  row.path = *bytes;
+  return row;
+}
+
+std::optional<StoredRow> json_row(std::string_view record) {
+  const auto json = Json::parse(record, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  const auto number = json.find("number"), path = json.find("path"), status = json.find("status");
+  if (number == json.end() || !number->is_number_unsigned() || path == json.end() ||
+      !path->is_string() || status == json.end() || (*status != kOk && *status != kFailed))
+    return std::nullopt;
+  StoredRow row{number->get<std::uint64_t>(), path->get<std::string>(), *status == kFailed};
+  const auto hex = json.find("path_hex");
+  if (hex == json.end()) return row;
+  const auto bytes = hex->is_string() ? from_hex(hex->get<std::string>()) : std::nullopt;
+  if (!bytes) return std::nullopt;
+  row.path = *bytes;
+  return row;
+}
+
+}  // namespace
+
+std::string opening(TextFormat format, const RowShape& shape, std::string_view header) {
+  if (format == TextFormat::kCsv) return csv_opening(shape, header);
+  return R"({"number":0,"status":"header","header":)" + std::string(header) + "}\n";
+}
+
+std::string to_record(TextFormat format, const RowShape& shape, const Row& row) {
+  return format == TextFormat::kCsv ? csv_record(shape, row) : json_record(shape, row);
+}
+
+std::optional<std::string> header_of(TextFormat format, std::string_view record) {
+  if (format == TextFormat::kCsv) {
+    const auto fields = csv_fields(record);
+    if (!fields || fields->size() <= kFixedColumns || (*fields)[kStatus] != kHeader)
+      return std::nullopt;
+    return (*fields)[kReason];
+  }
+  const auto json = Json::parse(record, nullptr, false);
+  if (!json.is_object() || !json.contains("header")) return std::nullopt;
+  return dump(json["header"]);
+}
+
+std::optional<StoredRow> stored_row(TextFormat format, std::string_view record) {
+  return format == TextFormat::kCsv ? csv_row(record) : json_row(record);
+}
+
+std::size_t record_end(TextFormat format, std::string_view text) {
+  bool within = false;
+  for (std::size_t at = text.find_first_of("\"\n"); at != text.npos;
+       at = text.find_first_of("\"\n", at + 1)) {
+    if (text[at] == '"' && format == TextFormat::kCsv)
+      within = !within;
+    else if (text[at] == '\n' && !within)
+      return at + 1;
+  }
+  return text.npos;
+}
+
+std::optional<std::vector<std::string>> csv_fields(std::string_view record) {
+  if (record.ends_with('\n')) record.remove_suffix(1);
+  std::vector<std::string> fields(1);
+  bool within = false;
+  for (size_t i = 0; i < record.size(); ++i) {
+    const char c = record[i];
+    if (within && c == '"' && i + 1 < record.size() && record[i + 1] == '"')
+      fields.back() += record[++i];
+    else if (c == '"')
+      within = !within;
+    else if (c == ',' && !within)
+      fields.emplace_back();
+    else
+      fields.back() += c;
+  }
+  if (within) return std::nullopt;
+  return fields;
+}
+
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    text += kDigits[static_cast<unsigned char>(byte) >> 4];
+    text += kDigits[static_cast<unsigned char>(byte) & 15];
+  }
+  return text;
+}
+
+std::optional<std::string> from_hex(std::string_view digits) {
+  if (digits.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  for (size_t i = 0; i < digits.size(); i += 2) {
+    unsigned value = 0;
+    const char* end = digits.data() + i + 2;
+    if (std::from_chars(digits.data() + i, end, value, 16).ptr != end) return std::nullopt;
+    bytes += static_cast<char>(value);
+  }
+  return bytes;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty())
+    if (!take_code_point(text)) return false;
+  return true;
+}
+
+std::string as_utf8(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const std::string_view before = text;
+    if (take_code_point(text))
+      valid += before.substr(0, before.size() - text.size());
+    else
+      valid += "\xEF\xBF\xBD";
+  }
+  return valid;
+}
+
+}  // namespace vit::tools

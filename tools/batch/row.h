@@ -1,0 +1,35 @@
+/// The answer for one input, whatever it is written to.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/batch/inputs.h"
+#include "vit/model/classifier.h"
+
+namespace vit::tools {
+
+struct Row {
+  Input input;
+  std::string reason;  ///< why there is no answer, empty otherwise
+  std::vector<Prediction> predictions;
+  std::vector<float> features;
+
+  bool failed() const { return !reason.empty(); }
+};
+
+/// What a row holds besides number, path, status and reason.
+struct RowShape {
+  size_t top = 0;         ///< columns for so many classes
+  bool features = false;  ///< a vector
+};
+
+/// A row that an earlier run has written, as far as going on needs it.
+struct StoredRow {
+  std::uint64_t number = 0;
+  std::string path;
+  bool failed = false;
+};
+
+}  // namespace vit::tools

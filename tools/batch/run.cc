@@ -1,0 +1,309 @@
+#include "tools/batch/run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <thread>
+
+#include "tools/batch/done_rows.h"
+#include "tools/batch/header.h"
+#include "tools/batch/lock.h"
+#include "tools/batch/progress.h"
+#include "tools/batch/record.h"
+#include "tools/batch/stop_signals.h"
+#include "tools/output/model_report.h"
+#include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
+#include "vit/base/error.h"
+#include "vit/base/thread_pool.h"
+#include "weights/atomic_file.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kBetweenFlushes = std::chrono::milliseconds(900);
+constexpr size_t kWindowPerWorker = 16;
+
+/// Throws an Error unless the file was made as this run would make it.
+void check_header(const fs::path& path, const std::string& stored, const Json& wanted) {
+  const Json there = Json::parse(stored, nullptr, false);
+  const auto lines = differences(there, wanted);
+  if (lines.empty()) return;
+  std::string text;
+  for (const auto& line : lines) text += "\n  " + line;
+  fail(path.string(),
+       ": was made differently, so its rows and new ones would not go together:", text,
+       "\nuse the same options, give another output, or start anew with --restart");
+}
+
+/// Of all inputs that were listed, ours and others', in order.
+struct ListingSum {
+  std::uint64_t count = 0;
+  std::uint64_t hash = 0;
+
+  void add(std::string_view path) {
+    ++count;
+    hash = hash * 0x100000001b3 + path_hash(path);
+  }
+};
+
+/// Counts the inputs in a thread of its own, for the time that is left.
+class Counter {
+ public:
+  Counter(const RunSettings& settings, bool wanted) {
+    if (!wanted || std::ranges::count(settings.inputs.operands, "-") != 0) return;
+    thread_ = std::jthread([this, &settings] {
+      std::uint64_t count = 0;
+      list_inputs(settings.inputs, stop_, [&](const Input& input) {
+        if (!settings.shard || is_ours(*settings.shard, input.path)) ++count;
+        return true;
+      });
+      total_ = count;
+      known_ = !stop_;
+    });
+  }
+  ~Counter() { stop_ = true; }
+
+  std::optional<std::uint64_t> total() const {
+    if (!known_) return std::nullopt;
+    return total_.load();
+  }
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> known_{false};
+  std::atomic<std::uint64_t> total_{0};
+  std::jthread thread_;
+};
+
+class Run {
+ public:
+  Run(const RunSettings& settings, const RunParts& parts, const StopSignals& signals)
+      : settings_(settings),
+        parts_(parts),
+        signals_(signals),
+        header_(with_shard(parts.header, settings.shard)),
+        results_(settings.output, settings.kind, settings.shape),
+        done_(results_),
+        progress_(settings.quiet),
+        counter_(settings, !settings.quiet) {}
+
+  int run() {
+    open();
+    try {
+      run_pipeline(settings_.size, signals_.flag(),
+                   {.list = [this](const TakeInput& take) { list(take); },
+                    .work = [this](Input input) { return work(std::move(input)); },
+                    .write = [this](Row row) { write(std::move(row)); },
+                    .tick = [this] { tick(); }});
+      results_.flush();
+    } catch (const OutputClosed&) {
+      throw;
+    } catch (const Error& error) {
+      progress_.clear();
+      fail(error.what(), "\n", safe_rows_text());
+    }
+    progress_.clear();
+    return signals_.number() != 0 && !listed_all_ ? say_stopped() : finish();
+  }
+
+ private:
+  void open() {
+    if (settings_.shard) fs::remove(done_marker(settings_.output));
+    const auto stored = results_.read_header();
+    if (stored && !settings_.restart)
+      check_header(settings_.output, *stored, header_);
+    else
+      results_.start(dump(header_));
+  }
+
+  void list(const TakeInput& take) {
+    // The listing makes rows of the errors it meets; those of our file are not its own.
+    std::exception_ptr problem;
+    bool enough = false;
+    list_inputs(settings_.inputs, signals_.flag(), [&](Input input) {
+      listing_.add(input.path);
+      if (settings_.shard && !is_ours(*settings_.shard, input.path)) return true;
+      try {
+        if (done_.contains(input)) return true;
+        note_difference();
+      } catch (...) {
+        problem = std::current_exception();
+        return false;
+      }
+      enough = !take(std::move(input));
+      return !enough;
+    });
+    if (problem) std::rethrow_exception(problem);
+    unlisted_ = done_.unlisted();
+    listed_all_ = !enough && !signals_.flag();
+  }
+
+  void note_difference() {
+    if (done_.first_difference() == 0 || difference_noted_) return;
+    difference_noted_ = true;
+    if (!settings_.quiet)
+      write_message(settings_.output.string() + ": the inputs are not those of the earlier run, " +
+                    "from row " + std::to_string(done_.first_difference()) +
+                    " on; its rows stay, new inputs are appended");
+  }
+
+  Row work(Input input) const {
+    Row row{std::move(input), {}, {}, {}};
+    try {
+      parts_.answer(row);
+    } catch (const std::bad_alloc&) {
+      row.reason = "out of memory";
+    } catch (const std::exception& error) {
+      row.reason = error.what();
+      const std::string repeated = row.input.path + ": ";
+      if (row.reason.starts_with(repeated)) row.reason.erase(0, repeated.size());
+      if (row.reason.empty()) row.reason = "unknown error";
+    }
+    return row;
+  }
+
+  void write(Row row) {
+    if (parts_.before_writing) parts_.before_writing(row);
+    results_.append(row);
+    ++written_;
+    failed_ += row.failed() ? 1 : 0;
+  }
+
+  void tick() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - flushed_ >= kBetweenFlushes) {
+      results_.flush();
+      flushed_ = now;
+    }
+    progress_.update([this] { return state(); });
+  }
+
+  /// The earlier rows are counted by the listing, which may still be at them.
+  RunState state() const {
+    const std::uint64_t earlier = done_.rows();
+    return {.done = earlier + written_,
+            .earlier = earlier,
+            .failed = done_.failed() + failed_,
+            .total = counter_.total(),
+            .seconds = progress_.seconds()};
+  }
+
+  std::string safe_rows_text() const {
+    return "the rows so far are safe; run the same command again to go on";
+  }
+
+  int say_stopped() {
+    write_message("stopped after " + format_count(done_.rows() + written_) +
+                  " rows; run the same command again to go on");
+    return 128 + signals_.number();
+  }
+
+  int finish() {
+    const std::uint64_t rows = done_.rows() + written_, failed = done_.failed() + failed_;
+    results_.finish();
+    if (settings_.shard) write_marker(rows, failed);
+    if (listing_.count == 0)
+      fail("no image found: the inputs hold no file that ends in .jpg, .png, .webp, .bmp or .tif");
+    if (!settings_.quiet) say_done(rows, failed);
+    return failed != 0 && settings_.strict ? 1 : 0;
+  }
+
+  void write_marker(std::uint64_t rows, std::uint64_t failed) const {
+    Json json;
+    json["rows"] = rows;
+    json["failed"] = failed;
+    json["listed"] = listing_.count;
+    json["listing"] = listing_.hash;
+    const std::string text = dump(json) + "\n";
+    weights::AtomicFile file(done_marker(settings_.output));
+    file.write(std::as_bytes(std::span(text)));
+    file.commit();
+  }
+
+  void say_done(std::uint64_t rows, std::uint64_t failed) const {
+    std::string text =
+        settings_.kind == ResultKind::kStandardOutput ? "done" : settings_.output.string();
+    text += ": " + format_count(rows) + (rows == 1 ? " row" : " rows");
+    if (failed != 0) text += ", " + format_count(failed) + " failed";
+    if (written_ == 0) text += ", nothing was left to do";
+    if (unlisted_ != 0)
+      text += ", " + format_count(unlisted_) + " of inputs that are not listed now";
+    std::array<char, 64> rate{};
+    std::snprintf(rate.data(), rate.size(), ", %.1f images/s", rate_of(state()));
+    if (written_ != 0) text += rate.data();
+    write_message(text);
+  }
+
+  const RunSettings& settings_;
+  const RunParts& parts_;
+  const StopSignals& signals_;
+  Json header_;
+  Results results_;
+  DoneRows done_;
+  RunProgress progress_;
+  ListingSum listing_;
+  bool difference_noted_ = false;
+  bool listed_all_ = false;
+  std::uint64_t unlisted_ = 0;
+  std::uint64_t written_ = 0, failed_ = 0;
+  std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
+  Counter counter_;  ///< last: its thread ends first
+};
+
+}  // namespace
+
+void add_run_options(cxxopts::Options& options) {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  options.add_options(
+      "Run",
+      {
+          {"restart", "throw away what an earlier run has written"},
+          {"strict", "exit status 1 if any row has failed"},
+          {"0,null", "names in lists end with a zero byte instead of a line break"},
+          {"batch", "images under way at most, 16 for each thread unless given", text(), "N"},
+          {"q,quiet", "no progress"},
+      });
+}
+
+RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t threads) {
+  RunSettings settings;
+  settings.inputs.operands = arguments.unmatched();
+  settings.inputs.separator = arguments.count("null") ? '\0' : '\n';
+  if (settings.inputs.operands.empty())
+    fail_usage("no input given, expected folders, files, patterns, .tar files, @LIST or -");
+  for (const auto& operand : settings.inputs.operands)
+    if (operand.starts_with('@') && access(operand.c_str() + 1, R_OK) != 0)
+      fail_usage("'", operand, "': cannot read this list: ", std::strerror(errno));
+  if (!arguments.count("output")) fail_usage("no output given, expected -o OUT");
+  settings.output = arguments["output"].as<std::string>();
+  settings.restart = arguments.count("restart") != 0;
+  settings.retry_failed = arguments.count("retry-failed") != 0;
+  settings.strict = arguments.count("strict") != 0;
+  settings.quiet = arguments.count("quiet") != 0;
+  settings.size.workers = threads != 0 ? threads : available_threads();
+  settings.size.window =
+      arguments.count("batch")
+          ? parse_count("--batch", arguments["batch"].as<std::string>(), 1, 1'000'000)
+          : kWindowPerWorker * settings.size.workers;
+  if (settings.restart && settings.retry_failed)
+    fail_usage("--restart and --retry-failed given, expected one of them");
+  settings.shard = find_shard(arguments, [](const char* name) { return std::getenv(name); });
+  return settings;
+}
+
+int run_rows(const RunSettings& settings, const RunParts& parts) {
+  const StopSignals signals;
+  std::optional<OutputLock> lock;
+  if (settings.kind != ResultKind::kStandardOutput) lock.emplace(settings.output);
+  return Run(settings, parts, signals).run();
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,139 @@
+#include "tools/batch/shard.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostShards = 99'999;
+
+std::optional<size_t> whole_number(std::string_view text) {
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+Shard parse_shard(std::string_view text) {
+  const size_t slash = text.find('/');
+  const auto index = whole_number(text.substr(0, slash));
+  const auto count = slash == text.npos ? std::nullopt : whole_number(text.substr(slash + 1));
+  if (!index || !count || *count == 0 || *count > kMostShards)
+    fail_usage("option '--shard' got '", text, "', expected I/N such as 0/4: part 0 of 4");
+  if (*index >= *count)
+    fail_usage("option '--shard' got '", text, "', but the ", *count, " parts are 0 to ",
+               *count - 1);
+  return {*index, *count, "--shard"};
+}
+
+struct Launcher {
+  const char* index;
+  const char* count;  ///< null: it does not say
+};
+constexpr std::array<Launcher, 3> kLaunchers{{{"SLURM_PROCID", "SLURM_NTASKS"},
+                                              {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                              {"JOB_COMPLETION_INDEX", nullptr}}};
+
+size_t number_in(const Environment& environment, const char* name) {
+  const auto number = whole_number(environment(name));
+  if (!number)
+    fail_usage("the variable ", name, " is '", environment(name), "', expected a number");
+  return *number;
+}
+
+/// Where a launcher tells us our place, out of `given` (0: it must know itself).
+std::optional<Shard> launched(const Launcher& launcher, const Environment& environment,
+                              size_t given) {
+  if (environment(launcher.index) == nullptr) return std::nullopt;
+  const bool says = launcher.count != nullptr && environment(launcher.count) != nullptr;
+  if (!says && launcher.count != nullptr) return std::nullopt;
+  if (!says && given == 0)
+    fail_usage("the variable ", launcher.index, " is set, but how many parts there are is not; ",
+               "give --shards N, the job's completions, or --shard 0/1 to take everything");
+  const size_t count = says ? number_in(environment, launcher.count) : given;
+  const size_t index = number_in(environment, launcher.index);
+  if (given != 0 && count != given)
+    fail_usage("option '--shards' got ", given, ", but ", launcher.count, " is ", count);
+  if (count == 0 || index >= count || count > kMostShards)
+    fail_usage("the variable ", launcher.index, " is ", index, ", but there are ", count, " parts");
+  if (count == 1 && given == 0) return std::nullopt;
+  return Shard{index, count, launcher.index};
+}
+
+}  // namespace
+
+void add_shard_options(cxxopts::Options& options) {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  options.add_options(
+      "Many machines",
+      {
+          {"shard", "take part I of N, counted from 0, and write OUT-0000I-of-0000N", text(),
+           "I/N"},
+          {"shards", "the number of parts; which one is ours, Slurm, Open MPI or Kubernetes say",
+           text(), "N"},
+      });
+}
+
+std::optional<Shard> find_shard(const cxxopts::ParseResult& arguments,
+                                const Environment& environment) {
+  const bool many = arguments.count("shards") != 0;
+  if (arguments.count("shard")) {
+    if (many) fail_usage("--shard and --shards given, expected one of them");
+    return parse_shard(arguments["shard"].as<std::string>());
+  }
+  const size_t given =
+      many ? parse_count("--shards", arguments["shards"].as<std::string>(), 1, kMostShards) : 0;
+  for (const auto& launcher : kLaunchers)
+    if (auto shard = launched(launcher, environment, given)) return shard;
+  if (given != 0)
+    fail_usage("--shards ", given, " given, but none of the variables SLURM_PROCID, ",
+               "OMPI_COMM_WORLD_RANK and JOB_COMPLETION_INDEX says which part is ours; give ",
+               "--shard I/", given);
+  return std::nullopt;
+}
+
+std::uint64_t path_hash(std::string_view path) {
+  // FNV-1a, then the finalizer of SplitMix64: FNV's low bits alone are uneven.
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : path) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
+  hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
+  return hash ^ (hash >> 31);
+}
+
+bool is_ours(const Shard& shard, std::string_view path) {
+  return path_hash(path) % shard.count == shard.index;
+}
+
+fs::path shard_file(const fs::path& output, const Shard& shard) {
+  std::array<char, 40> part;
+  std::snprintf(part.data(), part.size(), "-%05zu-of-%05zu", shard.index, shard.count);
+  return output.parent_path() /
+         (output.stem().string() + part.data() + output.extension().string());
+}
+
+std::optional<ShardName> parse_shard_file(const fs::path& file) {
+  constexpr size_t kLength = 15, kDigits = 5;  // "-00002-of-00007"
+  const std::string stem = file.stem().string();
+  if (stem.size() < kLength) return std::nullopt;
+  const std::string_view part = std::string_view(stem).substr(stem.size() - kLength);
+  const auto index = whole_number(part.substr(1, kDigits));
+  const auto count = whole_number(part.substr(kLength - kDigits));
+  if (part[0] != '-' || part.substr(1 + kDigits, 4) != "-of-" || !index || !count ||
+      *index >= *count)
+    return std::nullopt;
+  const std::string name = stem.substr(0, stem.size() - kLength) + file.extension().string();
+  return ShardName{file.parent_path() / name, {*index, *count, {}}};
+}
+
+fs::path done_marker(const fs::path& file) {
+  return file.string() + ".done";
+}
+
+}  // namespace vit::tools
