@@ -59,9 +59,8 @@ void int8_layer(benchmark::State& state) {
   const Linear exact = random_linear(out, in, weights);
   const Linear rough = pack_int8_linear(
       out, in,
-      [&](size_t first, size_t count, float* to) {
-        std::copy_n(weights.view().row(first), count * in, to);
-      },
+      quantizing(in, [&](size_t first, size_t count,
+                         float* to) { std::copy_n(weights.view().row(first), count * in, to); }),
       test::random_vector(out, 3));
   Matrix y(rows, out);
   interleave(

@@ -39,12 +39,12 @@ struct Inspector {
 Inspector make_inspector(AttentionSettings& settings) {
   Inspector inspector{load_classifier(settings.model), std::nullopt};
   const Classifier& classifier = inspector.classifier;
-  if (settings.map.free_choice && explainable(classifier.config()))
-    settings.map.method = Method::kRelevance;
+  const bool can_explain = explainable(classifier.config()) && classifier.merge() == 0;
+  if (settings.map.free_choice && can_explain) settings.map.method = Method::kRelevance;
   const bool asked = settings.map.method == Method::kRelevance;
   if (asked && classifier.config().classes == 0)
     fail(classifier.name(), " has no classes to explain, its output is features");
-  if (asked || (settings.kind == FileKind::kPage && explainable(classifier.config())))
+  if (asked || (settings.kind == FileKind::kPage && can_explain))
     inspector.explainer.emplace(settings.model, classifier);
   return inspector;
 }

@@ -10,14 +10,11 @@
 #include <filesystem>
 
 #include "patch/image.h"
-#include "patch/patchify.h"
-#include "tools/cache.h"
 #include "tools/model_options.h"
 #include "tools/output/predictions.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "vit/model/classifier.h"
-#include "weights/checkpoint.h"
 
 namespace vit::tools {
 namespace {
@@ -32,13 +29,11 @@ constexpr size_t kBatchImages = 16;
 constexpr size_t kBatchBytes = size_t{256} << 20;
 
 struct Settings {
-  std::string model;
+  ModelSettings model;
   std::vector<std::string> files;
   size_t top = 5;
   bool json = false;
   bool logits = false;
-  patch::Exif exif = patch::Exif::kApply;
-  ClassifierOptions classifier;
 };
 
 cxxopts::Options classify_options() {
@@ -55,16 +50,6 @@ cxxopts::Options classify_options() {
               {"h,help", "this text"},
           });
   options.add_options(
-      "Image",
-      {
-          {"image-size", "run the model at another input size, in pixels", text(), "N|HxW"},
-          {"positions",
-           "how positions are resampled for it: bilinear, bilinear-align-corners, bicubic or "
-           "bicubic-antialias",
-           text(), "HOW"},
-          {"exif", "the camera's orientation tag: apply or ignore", text_or("apply"), "HOW"},
-      });
-  options.add_options(
       "Output",
       {
           {"json", "one JSON document instead of text"},
@@ -74,39 +59,13 @@ cxxopts::Options classify_options() {
           {"ablate", "answer without these attention heads, both numbers from 0", text(),
            "LAYER:HEAD,..."},
       });
-  options.add_options(
-      "Machine", {
-                     {"threads", "worker threads, all of the machine's unless given", text(), "N"},
-                     {"heads", "attention heads, for a weight file that does not say", text(), "N"},
-                 });
+  add_model_options(options);
+  add_merge_option(options);
   return options;
 }
 
-ClassifierOptions classifier_settings(const cxxopts::ParseResult& arguments) {
-  ClassifierOptions settings;
-  const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
-  if (arguments.count("image-size")) {
-    const PixelSize size = parse_pixel_size("--image-size", text("image-size"));
-    settings.image_height = size.height;
-    settings.image_width = size.width;
-  }
-  if (arguments.count("positions")) {
-    using enum PositionResampling;
-    std::vector<std::pair<std::string_view, PositionResampling>> choices;
-    for (const auto way : {kBilinear, kBilinearAlignCorners, kBicubic, kBicubicAntialias})
-      choices.emplace_back(to_string(way), way);
-    settings.positions = parse_choice("--positions", text("positions"), choices);
-  }
-  settings.temperature = parse_positive("--temperature", text("temperature"));
-  if (arguments.count("threads"))
-    settings.threads = parse_count("--threads", text("threads"), 1, 1024);
-  if (arguments.count("heads")) settings.heads = parse_count("--heads", text("heads"), 1, 1024);
-  if (arguments.count("ablate")) settings.ablate = parse_heads("--ablate", text("ablate"));
-  return settings;
-}
-
 void check_operands(const Settings& settings) {
-  if (settings.model.empty())
+  if (settings.model.model.empty())
     fail_usage(
         "no model given, expected -m MODEL: a folder with weights and config.json, a weight file "
         "or the name of a pulled model");
@@ -121,15 +80,15 @@ void check_operands(const Settings& settings) {
 
 Settings parse_settings(const cxxopts::ParseResult& arguments) {
   Settings settings;
-  if (arguments.count("model")) settings.model = arguments["model"].as<std::string>();
+  settings.model = parse_model_settings(arguments);
+  ClassifierOptions& classifier = settings.model.classifier;
+  const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
+  classifier.temperature = parse_positive("--temperature", text("temperature"));
+  if (arguments.count("ablate")) classifier.ablate = parse_heads("--ablate", text("ablate"));
   settings.files = arguments.unmatched();
-  settings.top = parse_count("--top", arguments["top"].as<std::string>(), 1, 1'000'000);
+  settings.top = parse_count("--top", text("top"), 1, 1'000'000);
   settings.json = arguments.count("json") != 0;
   settings.logits = arguments.count("logits") != 0;
-  settings.exif =
-      parse_choice<patch::Exif>("--exif", arguments["exif"].as<std::string>(),
-                                {{"apply", patch::Exif::kApply}, {"ignore", patch::Exif::kIgnore}});
-  settings.classifier = classifier_settings(arguments);
   check_operands(settings);
   return settings;
 }
@@ -153,28 +112,6 @@ Image load_image(const std::string& file, patch::Exif exif) {
   return patch::read_image(file, exif);
 }
 
-/// Throws a UsageError if --image-size is what the model cannot be loaded with.
-void blame_image_size(const Settings& settings) {
-  const auto& options = settings.classifier;
-  if (options.image_height == 0) return;
-  const auto config = weights::open(find_model(settings.model), {.heads = options.heads}).config;
-  try {
-    patch::patch_grid(options.image_height, options.image_width, config.patch_height,
-                      config.patch_width);
-  } catch (const Error& error) {
-    fail_usage("option '--image-size': ", error.what());
-  }
-}
-
-Classifier load_classifier(const Settings& settings) {
-  try {
-    return Classifier::load(find_model(settings.model), settings.classifier);
-  } catch (const Error&) {
-    blame_image_size(settings);
-    throw;
-  }
-}
-
 /// Collects images into batches and writes the results in the order of the command line.
 class Run {
  public:
@@ -196,7 +133,7 @@ class Run {
   void add(const std::string& file) {
     results_.push_back({.file = file, .error = {}, .predictions = {}, .logits = {}});
     try {
-      images_.push_back(load_image(file, settings_.exif));
+      images_.push_back(load_image(file, settings_.model.exif));
       bytes_ += images_.back().pixels.size();
     } catch (const std::bad_alloc&) {
       results_.back().error = file + ": out of memory";
@@ -257,9 +194,9 @@ int run_classify(Arguments arguments) {
     return 0;
   }
   const Settings settings = parse_settings(parsed);
-  const Classifier classifier = load_classifier(settings);
+  const Classifier classifier = load_classifier(settings.model);
   if (classifier.config().classes == 0)
-    fail(settings.model, ": ", classifier.name(), " has no classifier, its output is ",
+    fail(settings.model.model, ": ", classifier.name(), " has no classifier, its output is ",
          classifier.config().outputs(), " features; give a model with a classification head");
   return Run(settings, classifier).classify_all();
 }

@@ -17,7 +17,8 @@ using weights::DType;
 
 constexpr std::string_view kExamples =
     "  vit convert deit_tiny_patch16_224 deit_tiny.safetensors\n"
-    "  vit convert --dtype bf16 vit_b_16.pth vit_b_16.safetensors\n";
+    "  vit convert --dtype bf16 vit_b_16.pth vit_b_16.safetensors\n"
+    "  vit convert --dtype int8 deit_tiny_patch16_224 deit_tiny_int8.safetensors\n";
 
 cxxopts::Options convert_options() {
   const auto text = [] { return cxxopts::value<std::string>(); };
@@ -28,8 +29,8 @@ cxxopts::Options convert_options() {
   options.add_options(
       "", {
               {"dtype",
-               "f32, f16 or bf16 for the large weights; unless given, what the model has, so that "
-               "nothing is lost",
+               "f32, f16 or bf16 for the large weights, or int8 for those of the blocks; unless "
+               "given, what the model has, so that nothing is lost",
                text(), "TYPE"},
               {"force", "overwrite OUTPUT"},
               {"heads", "attention heads, for a weight file that does not say", text(), "N"},
@@ -40,8 +41,9 @@ cxxopts::Options convert_options() {
 
 std::optional<DType> dtype_in(const cxxopts::ParseResult& parsed) {
   if (!parsed.count("dtype")) return {};
-  return parse_choice<DType>("--dtype", parsed["dtype"].as<std::string>(),
-                             {{"f32", DType::kF32}, {"f16", DType::kF16}, {"bf16", DType::kBf16}});
+  return parse_choice<DType>(
+      "--dtype", parsed["dtype"].as<std::string>(),
+      {{"f32", DType::kF32}, {"f16", DType::kF16}, {"bf16", DType::kBf16}, {"int8", DType::kI8}});
 }
 
 int convert(const cxxopts::ParseResult& parsed, const std::string& model, const fs::path& output) {
@@ -56,8 +58,8 @@ int convert(const cxxopts::ParseResult& parsed, const std::string& model, const 
   const DType dtype = chosen ? *chosen : weights::lossless_dtype(checkpoint);
   weights::save(output, checkpoint, {.dtype = dtype});
   write_output(printable(output.string()) + ": " + format_count(checkpoint.parameters()) +
-               " parameters, " + std::string(to_string(dtype)) + ", " +
-               format_bytes(fs::file_size(output)) + "\n");
+               " parameters, " + (dtype == DType::kI8 ? "int8" : std::string(to_string(dtype))) +
+               ", " + format_bytes(fs::file_size(output)) + "\n");
   return 0;
 }
 

@@ -36,9 +36,13 @@ cxxopts::Options info_options() {
   return options;
 }
 
+std::string_view name_of(weights::DType dtype) {
+  return dtype == weights::DType::kI8 ? "int8" : to_string(dtype);
+}
+
 std::string dtypes_of(const weights::Weight& weight) {
   std::set<std::string_view> names;
-  for (const auto& part : weight.parts()) names.insert(to_string(part.dtype));
+  for (const auto& part : weight.parts()) names.insert(name_of(part.dtype));
   std::string text;
   for (const auto name : names) text += (text.empty() ? "" : "+") + std::string(name);
   return text;
@@ -53,6 +57,15 @@ std::vector<TensorRow> tensors_of(const weights::Checkpoint& checkpoint) {
   return rows;
 }
 
+/// Once loaded: integers stay integers, all else becomes f32.
+std::uint64_t memory_of_weights(const weights::Checkpoint& checkpoint) {
+  std::uint64_t sum = 0;
+  for (const auto& [name, weight] : checkpoint.weights())
+    sum += weight.is_int8() ? weight.size() + weight.rows() * sizeof(float)
+                            : weight.size() * sizeof(float);
+  return sum;
+}
+
 ModelReport report_on(const std::string& model, size_t heads) {
   const fs::path path = find_model(model);
   const weights::Checkpoint checkpoint = weights::open(path, {.heads = heads});
@@ -62,7 +75,7 @@ ModelReport report_on(const std::string& model, size_t heads) {
   for (const auto& file : weight_files(path)) report.file_bytes += fs::file_size(file);
   report.format = checkpoint.format;
   report.layout = checkpoint.layout;
-  for (const auto dtype : checkpoint.dtypes()) report.dtypes.emplace_back(to_string(dtype));
+  for (const auto dtype : checkpoint.dtypes()) report.dtypes.emplace_back(name_of(dtype));
   report.config = checkpoint.config;
   report.recipe = checkpoint.recipe;
   report.labels = checkpoint.labels;
@@ -71,7 +84,7 @@ ModelReport report_on(const std::string& model, size_t heads) {
   report.tensors = tensors_of(checkpoint);
   report.parameters = checkpoint.parameters();
   report.multiply_adds = multiply_adds(checkpoint.config);
-  report.weight_bytes = report.parameters * sizeof(float);
+  report.weight_bytes = memory_of_weights(checkpoint);
   report.activation_bytes = activation_bytes(checkpoint.config);
   return report;
 }

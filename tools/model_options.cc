@@ -5,8 +5,10 @@
 #include <cctype>
 #include <filesystem>
 
+#include "patch/patchify.h"
 #include "tools/cache.h"
 #include "vit/base/error.h"
+#include "weights/checkpoint.h"
 
 namespace vit::tools {
 namespace {
@@ -32,6 +34,19 @@ HeadId parse_head(std::string_view option, std::string_view text, std::string_vi
   };
   if (colon == text.npos) number("");
   return {number(text.substr(0, colon)), number(text.substr(colon + 1))};
+}
+
+/// Throws a UsageError if --image-size is what the model cannot be loaded with.
+void blame_image_size(const ModelSettings& settings) {
+  const ClassifierOptions& options = settings.classifier;
+  if (options.image_height == 0) return;
+  const auto config = weights::open(find_model(settings.model), {.heads = options.heads}).config;
+  try {
+    patch::patch_grid(options.image_height, options.image_width, config.patch_height,
+                      config.patch_width);
+  } catch (const Error& error) {
+    fail_usage("option '--image-size': ", error.what());
+  }
 }
 
 }  // namespace
@@ -63,7 +78,19 @@ void add_model_options(cxxopts::Options& options) {
       {
           {"threads", "worker threads, all of the machine's unless given", text(), "N"},
           {"heads", "attention heads per layer, for a weight file that does not say", text(), "N"},
+          {"precision",
+           "of the blocks' linear layers: f32, or int8 (about twice as fast, a little less exact); "
+           "what the weights are stored in unless given",
+           text(), "TYPE"},
       });
+}
+
+void add_merge_option(cxxopts::Options& options) {
+  options.add_options("Machine",
+                      {{"merge",
+                        "after each layer the N most alike pairs of tokens become one: faster, a "
+                        "little less accurate",
+                        cxxopts::value<std::string>(), "N"}});
 }
 
 ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
@@ -82,11 +109,20 @@ ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
   if (arguments.count("threads"))
     options.threads = parse_count("--threads", text("threads"), 1, 1024);
   if (arguments.count("heads")) options.heads = parse_count("--heads", text("heads"), 1, 1024);
+  if (arguments.count("precision"))
+    options.precision = parse_choice<Precision>(
+        "--precision", text("precision"), {{"f32", Precision::kF32}, {"int8", Precision::kInt8}});
+  if (arguments.count("merge")) options.merge = parse_count("--merge", text("merge"), 0, 1'000'000);
   return settings;
 }
 
 Classifier load_classifier(const ModelSettings& settings) {
-  return Classifier::load(find_model(settings.model), settings.classifier);
+  try {
+    return Classifier::load(find_model(settings.model), settings.classifier);
+  } catch (const Error&) {
+    blame_image_size(settings);
+    throw;
+  }
 }
 
 std::vector<HeadId> parse_heads(std::string_view option, std::string_view text) {

@@ -16,11 +16,14 @@ struct ModelSettings {
   ClassifierOptions classifier;
 };
 
-/// --image-size, --positions and --exif as the group "Image", --threads and --heads-per-layer as
-/// "Machine".
+/// --image-size, --positions and --exif as the group "Image"; --threads, --heads and --precision
+/// as "Machine".
 void add_model_options(cxxopts::Options& options);
+/// --merge, in the group "Machine": for what makes sense with fewer tokens.
+void add_merge_option(cxxopts::Options& options);
 ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments);
 
+/// Throws a UsageError where --image-size does not fit the model, an Error for anything else.
 Classifier load_classifier(const ModelSettings& settings);
 
 /// "L:H,L:H": heads of layers, both from 0.

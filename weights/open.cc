@@ -130,6 +130,28 @@ void take_weights(Interpretation& found, TensorFile& file, Checkpoint& checkpoin
   for (auto& storage : file.storage) checkpoint.keep(std::move(storage));
 }
 
+/// Scales stop being tensors of their own and become part of the integers they belong to.
+void attach_scales(TensorMap& tensors, const std::string& where) {
+  for (auto& [name, tensor] : tensors) {
+    if (tensor.dtype != DType::kI8) continue;
+    const auto scales = tensors.find(name + std::string(kScaleSuffix));
+    if (scales == tensors.end())
+      fail(where, ": tensor '", name, "' holds integers, but its scales '", name, kScaleSuffix,
+           "' are missing");
+    const Shape expected{tensor.shape.empty() ? 1 : tensor.shape.front()};
+    if (scales->second.dtype != DType::kF32 || scales->second.shape != expected)
+      fail(where, ": tensor '", scales->first, "' is ", to_string(scales->second.dtype), " ",
+           to_string(scales->second.shape), ", expected f32 ", to_string(expected));
+    tensor.row_scales = scales->second.data;
+  }
+  std::erase_if(tensors, [&](const auto& entry) {
+    if (!entry.first.ends_with(kScaleSuffix)) return false;
+    const auto owner =
+        tensors.find(entry.first.substr(0, entry.first.size() - kScaleSuffix.size()));
+    return owner != tensors.end() && owner->second.row_scales == entry.second.data;
+  });
+}
+
 /// A file that save() wrote: its names are the model's, and it says everything itself.
 Checkpoint open_saved(TensorFile file, const std::string& where, const OpenOptions& options) {
   Description said = read_self_description(file.metadata, where);
@@ -147,6 +169,7 @@ Checkpoint open_saved(TensorFile file, const std::string& where, const OpenOptio
   if (!checkpoint.labels.empty() && checkpoint.labels.size() != checkpoint.config.classes)
     fail(where, ": ", checkpoint.labels.size(), " labels for ", checkpoint.config.classes,
          " classes");
+  attach_scales(file.tensors, where);
   Interpretation found;
   for (auto& [name, tensor] : file.tensors) found.weights.emplace(name, std::move(tensor));
   take_weights(found, file, checkpoint);

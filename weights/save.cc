@@ -8,6 +8,7 @@
 #include <span>
 
 #include "vit/base/error.h"
+#include "vit/base/int8.h"
 #include "weights/atomic_file.h"
 #include "weights/configs/self_description.h"
 #include "weights/demand.h"
@@ -22,8 +23,13 @@ constexpr size_t kPieceElements = 1 << 18;  // 1 MB of floats at a time
 /// One tensor on its way to the file.
 struct Entry {
   std::string name;
+  std::string of;  ///< the weight's own name
   const Weight* weight;
   DType dtype;
+  bool scales = false;  ///< not the weight itself but its scales in 8 bits, one per row
+
+  Shape shape() const { return scales ? Shape{weight->rows()} : weight->shape(); }
+  size_t bytes() const { return byte_count(dtype, element_count(shape())); }
 };
 
 /// Kernels are what matrix products read row by row: all but their numbers is small.
@@ -31,18 +37,29 @@ bool is_kernel(std::string_view name, const Weight& weight) {
   return name.ends_with(".weight") && weight.shape().size() >= 2;
 }
 
+bool runs_in_int8(std::string_view name, const Weight& weight) {
+  return name.starts_with("blocks.") && is_kernel(name, weight);
+}
+
 std::vector<Entry> entries_of(const ModelCard& card, const WeightMap& weights, DType dtype,
                               const std::string& where) {
   const std::vector<Demand> list = demands(card.config);
   check_demands(list, weights, where);
   std::vector<Entry> entries;
+  size_t known = 0;
   for (const auto& demand : list) {
     const auto found = weights.find(demand.name);
     if (found == weights.end()) continue;
-    const bool kernel = is_kernel(demand.name, found->second);
-    entries.push_back({demand.name, &found->second, kernel ? dtype : DType::kF32});
+    const Weight& weight = found->second;
+    const bool chosen =
+        dtype == DType::kI8 ? runs_in_int8(demand.name, weight) : is_kernel(demand.name, weight);
+    entries.push_back({demand.name, demand.name, &weight, chosen ? dtype : DType::kF32});
+    if (chosen && dtype == DType::kI8)
+      entries.push_back(
+          {demand.name + std::string(kScaleSuffix), demand.name, &weight, DType::kF32, true});
+    ++known;
   }
-  if (entries.size() != weights.size())
+  if (known != weights.size())
     for (const auto& [name, weight] : weights)
       if (std::ranges::find(entries, name, &Entry::name) == entries.end())
         fail(where, ": tensor '", name, "' is none of the model's");
@@ -52,7 +69,16 @@ std::vector<Entry> entries_of(const ModelCard& card, const WeightMap& weights, D
 }
 
 std::string_view safetensors_name(DType dtype) {
-  return dtype == DType::kF32 ? "F32" : dtype == DType::kF16 ? "F16" : "BF16";
+  switch (dtype) {
+    case DType::kF16:
+      return "F16";
+    case DType::kBf16:
+      return "BF16";
+    case DType::kI8:
+      return "I8";
+    default:
+      return "F32";
+  }
 }
 
 /// Length, JSON, and blanks up to the alignment.
@@ -61,9 +87,9 @@ std::string header_of(const std::vector<Entry>& entries, const Metadata& metadat
   header["__metadata__"] = metadata;
   size_t at = 0;
   for (const auto& entry : entries) {
-    const size_t end = at + byte_count(entry.dtype, entry.weight->size());
+    const size_t end = at + entry.bytes();
     header[entry.name] = {{"dtype", safetensors_name(entry.dtype)},
-                          {"shape", entry.weight->shape()},
+                          {"shape", entry.shape()},
                           {"data_offsets", {at, end}}};
     at = end;
   }
@@ -99,6 +125,7 @@ class TensorWriter {
   void write(const Entry& entry) {
     const size_t cols = entry.weight->cols(), rows = entry.weight->rows();
     if (cols == 0 || rows == 0) return;
+    if (entry.scales || entry.dtype == DType::kI8) return write_int8(entry);
     const size_t step = std::max<size_t>(1, kPieceElements / cols);
     for (size_t row = 0; row < rows; row += step) {
       const size_t count = std::min(step, rows - row);
@@ -116,9 +143,33 @@ class TensorWriter {
     file_.write(std::as_bytes(std::span(halves_)));
   }
 
+  /// The integers of an entry, or their scales.
+  void write_int8(const Entry& entry) {
+    const Weight& weight = *entry.weight;
+    std::vector<float> scales(weight.rows());
+    integers_.resize(weight.cols());
+    for (size_t row = 0; row < weight.rows(); ++row) {
+      scales[row] = int8_row(weight, row);
+      if (!std::isfinite(scales[row]))
+        fail(where_, ": tensor '", entry.of,
+             "' holds numbers that are not finite, which int8 cannot; save it as f32");
+      if (!entry.scales) file_.write(std::as_bytes(std::span(integers_)));
+    }
+    if (entry.scales) file_.write(std::as_bytes(std::span(scales)));
+  }
+
+  /// Integers that are there already stay what they are.
+  float int8_row(const Weight& weight, size_t row) {
+    if (weight.is_int8()) return weight.read_int8_row(row, integers_.data());
+    floats_.resize(weight.cols());
+    weight.read_rows(row, 1, floats_.data());
+    return quantize_weights(floats_, integers_.data());
+  }
+
   AtomicFile& file_;
   std::string where_;
   std::vector<float> floats_;
+  std::vector<std::int8_t> integers_;
   std::vector<std::uint16_t> halves_;
 };
 
@@ -135,7 +186,7 @@ Metadata metadata_of(const ModelCard& card, const Metadata& more, const std::str
 void save(const std::filesystem::path& path, const ModelCard& card, const WeightMap& weights,
           const SaveOptions& options) {
   assert(options.dtype == DType::kF32 || options.dtype == DType::kF16 ||
-         options.dtype == DType::kBf16);
+         options.dtype == DType::kBf16 || options.dtype == DType::kI8);
   const std::string where = path.string();
   validate(card.config, where);
   if (!card.labels.empty() && card.labels.size() != card.config.classes)
@@ -144,7 +195,7 @@ void save(const std::filesystem::path& path, const ModelCard& card, const Weight
   const std::string header = header_of(entries, metadata_of(card, options.metadata, where));
 
   size_t size = header.size();
-  for (const auto& entry : entries) size += byte_count(entry.dtype, entry.weight->size());
+  for (const auto& entry : entries) size += entry.bytes();
   AtomicFile file(path);
   file.reserve(size);
   file.write(std::as_bytes(std::span(header)));
@@ -163,6 +214,12 @@ void save(const std::filesystem::path& path, const Checkpoint& checkpoint,
 
 DType lossless_dtype(const Checkpoint& checkpoint) {
   std::optional<DType> common;
+  bool int8 = false, other = false;
+  for (const auto& [name, weight] : checkpoint.weights()) {
+    if (!is_kernel(name, weight)) continue;
+    if (runs_in_int8(name, weight)) (weight.is_int8() ? int8 : other) = true;
+  }
+  if (int8 && !other) return DType::kI8;
   for (const auto& [name, weight] : checkpoint.weights()) {
     if (!is_kernel(name, weight)) continue;
     for (const auto& part : weight.parts()) {

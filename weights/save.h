@@ -17,7 +17,9 @@ namespace vit::weights {
 struct SaveOptions {
   /// kF32, kF16 or kBf16, rounded to nearest even. This is the format of the kernels of matrix
   /// products; tokens, positions, norms, biases and scales stay f32: together they are below one
-  /// percent of a model, and rounding them costs accuracy for nothing.
+  /// percent of a model, and rounding them costs accuracy for nothing. kI8: the blocks' kernels as
+  /// the integers that they run in, "X.weight", each with a scale per output, "X.weight_scale"; all
+  /// else f32.
   DType dtype = DType::kF32;
   /// Entries besides our own: a training run's log, say. Kept when the file is read and saved
   /// again.
@@ -44,8 +46,8 @@ void save(const std::filesystem::path& path, const ModelCard& card, const Weight
 void save(const std::filesystem::path& path, const Checkpoint& checkpoint,
           const SaveOptions& options = {});
 
-/// The format that loses nothing: f16 or bf16 where all kernels of matrix products have it, else
-/// f32.
+/// The format that loses nothing: f16 or bf16 where all kernels of matrix products have it, i8
+/// where all of the blocks' have, else f32.
 DType lossless_dtype(const Checkpoint& checkpoint);
 
 }  // namespace vit::weights

@@ -90,6 +90,25 @@ std::vector<Axis> coalesced(const Tensor& tensor) {
   return axes;
 }
 
+void read_unscaled(const Tensor& tensor, size_t first, size_t count, float* out) {
+  const std::vector<Axis> axes = coalesced(tensor);
+  const Axis inner = axes.back();
+  while (count != 0) {
+    size_t outer = first / inner.length;
+    const size_t start = first % inner.length;
+    size_t offset = start * inner.stride;
+    for (size_t a = axes.size() - 1; a-- > 0;) {
+      offset += outer % axes[a].length * axes[a].stride;
+      outer /= axes[a].length;
+    }
+    const size_t run = std::min(count, inner.length - start);
+    convert(tensor, offset, inner.stride, run, out);
+    first += run;
+    out += run;
+    count -= run;
+  }
+}
+
 }  // namespace
 
 Weight::Weight(Tensor tensor) : shape_(tensor.shape), parts_{std::move(tensor)} {}
@@ -143,23 +162,23 @@ void Weight::read_rows(size_t first, size_t count, float* out) const {
   }
 }
 
+bool Weight::is_int8() const {
+  return parts_.size() == 1 && parts_.front().row_scales != nullptr;
+}
+
+float Weight::read_int8_row(size_t row, std::int8_t* integers) const {
+  assert(is_int8() && row < rows());
+  const Tensor& stored = parts_.front();
+  std::memcpy(integers, stored.data + row * cols(), cols());
+  return load<float>(stored.row_scales + row * sizeof(float));
+}
+
 void read_elements(const Tensor& tensor, size_t first, size_t count, float* out) {
-  const std::vector<Axis> axes = coalesced(tensor);
-  const Axis inner = axes.back();
-  while (count != 0) {
-    size_t outer = first / inner.length;
-    const size_t start = first % inner.length;
-    size_t offset = start * inner.stride;
-    for (size_t a = axes.size() - 1; a-- > 0;) {
-      offset += outer % axes[a].length * axes[a].stride;
-      outer /= axes[a].length;
-    }
-    const size_t run = std::min(count, inner.length - start);
-    convert(tensor, offset, inner.stride, run, out);
-    first += run;
-    out += run;
-    count -= run;
-  }
+  read_unscaled(tensor, first, count, out);
+  if (tensor.row_scales == nullptr || count == 0) return;
+  const size_t cols = element_count(tensor.shape) / tensor.shape.front();
+  for (size_t i = 0; i < count; ++i)
+    out[i] *= load<float>(tensor.row_scales + (first + i) / cols * sizeof(float));
 }
 
 size_t element_count(const Shape& shape) {

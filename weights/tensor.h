@@ -22,6 +22,9 @@ struct Tensor {
   Shape shape;
   std::vector<size_t> strides;
   const std::byte* data = nullptr;
+  /// A float for each entry of the first axis, by which its numbers are multiplied; null: none.
+  /// Only contiguous kI8 tensors have them.
+  const std::byte* row_scales = nullptr;
 };
 
 /// One weight of the model: the numbers of its parts, one part after the other, under one shape
@@ -47,6 +50,11 @@ class Weight {
 
   /// Converts `count` rows from `first` on to floats, cols() apart.
   void read_rows(size_t first, size_t count, float* out) const;
+
+  /// Whether these are integers with a scale per row.
+  bool is_int8() const;
+  /// One row of such integers as they are stored; its scale is returned.
+  float read_int8_row(size_t row, std::int8_t* integers) const;
 
  private:
   Shape shape_;

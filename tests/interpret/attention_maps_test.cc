@@ -74,6 +74,47 @@ ModelConfig small_config(size_t branches = 1) {
   return config;
 }
 
+/// Merging is undone by hand, layer by layer.
+TEST(AttentionMaps, AMergedTokenLooksAsOneAndSharesWhatItReceives) {
+  const ModelConfig config = small_config();
+  const Model model = load_model(test::random_checkpoint(config));
+  ModelWorkspace workspace(model, 3);
+  const Matrix pixels = test::random_matrix(3, 32 * 32, 7);
+  std::copy_n(pixels.data(), pixels.size(), workspace.pixels.data());
+  const AttentionMaps maps = capture(model, workspace);
+
+  std::vector<Matrix> raw;
+  std::vector<std::vector<std::uint32_t>> sources(1);
+  for (std::uint32_t t = 0; t < 17; ++t) sources[0].push_back(t);
+  ModelTaps taps;
+  taps.encoder.attention = [&](size_t, ConstMatrixView attention) {
+    raw.emplace_back(attention.rows, attention.cols);
+    for (size_t r = 0; r < attention.rows; ++r)
+      std::copy_n(attention.row(r), attention.cols, raw.back().view().row(r));
+    const auto now = workspace.merge->sources();
+    sources.emplace_back(now.begin(), now.end());
+  };
+  std::vector<float> output(model.config.outputs());
+  run(model, workspace, output, &taps);
+  EXPECT_EQ(output, maps.output);
+
+  ASSERT_EQ(raw.size(), 3u);
+  EXPECT_EQ(raw[0].cols(), 17u);
+  EXPECT_EQ(raw[2].cols(), 11u);
+  for (size_t layer = 0; layer < 3; ++layer)
+    for (size_t head = 0; head < 3; ++head)
+      for (size_t query = 0; query < 17; ++query) {
+        const auto row = maps.head(layer, head).row_span(query);
+        EXPECT_NEAR(std::accumulate(row.begin(), row.end(), 0.0), 1.0, 1e-5);
+        for (size_t key = 0; key < 17; ++key) {
+          const auto& own = sources[layer];
+          const auto parts = std::ranges::count(own, own[key]);
+          EXPECT_FLOAT_EQ(row[key], raw[layer](head * raw[layer].cols() + own[query], own[key]) /
+                                        static_cast<float>(parts));
+        }
+      }
+}
+
 std::vector<float> answer_of(const Model& model, const ModelTaps* taps) {
   ModelWorkspace workspace(model);
   const Matrix pixels = test::random_matrix(3, 32 * 32, 7);

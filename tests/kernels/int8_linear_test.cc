@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "tests/support/random.h"
 #include "vit/kernels/isa_kernels.h"
@@ -40,13 +41,25 @@ void expect_exact_sums(const Int8Linear& linear, const Matrix& x, Isa isa) {
 
 TEST(Int8Linear, KeepsWeightsToHalfAStep) {
   const Matrix weights = test::random_matrix(37, 50, 1);
-  const Int8Linear linear = quantize_linear(37, 50, rows_of(weights));
+  const Int8Linear linear = pack_int8(37, 50, quantizing(50, rows_of(weights)));
   for (size_t o = 0; o < 37; ++o) {
     const std::vector<std::int8_t> row = quantized_row(linear, o);
     for (size_t k = 0; k < 50; ++k) {
       EXPECT_LE(std::abs(row[k]), 63);
       EXPECT_LE(std::abs(row[k] * linear.scales[o] - weights(o, k)), 0.5001f * linear.scales[o]);
     }
+  }
+}
+
+TEST(Int8Linear, WeightsThatAreNotNumbersDoNotBecomeNumbers) {
+  for (const float odd : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
+    Matrix weights = test::random_matrix(2, 16, 1);
+    weights(1, 7) = odd;
+    const Int8Linear linear = pack_int8(2, 16, quantizing(16, rows_of(weights)));
+    Matrix y(1, 2);
+    apply(linear, {}, test::random_matrix(1, 16, 2), y, {});
+    EXPECT_TRUE(std::isfinite(y(0, 0)));
+    EXPECT_FALSE(std::isfinite(y(0, 1)));
   }
 }
 
@@ -70,7 +83,7 @@ TEST(Int8Linear, SumsAreExactForEveryEdgeOfTheTile) {
       for (const size_t out : {1, 7, 15, 16, 17, 40})
         for (const size_t in : {1, 4, 8, 9, 33}) {
           const Matrix weights = test::random_matrix(out, in, 1);
-          expect_exact_sums(quantize_linear(out, in, rows_of(weights)),
+          expect_exact_sums(pack_int8(out, in, quantizing(in, rows_of(weights))),
                             test::random_matrix(rows, in, 2), isa);
         }
 }
@@ -82,7 +95,7 @@ TEST(Int8Linear, TheLargestSumsDoNotSaturate) {
     for (size_t k = 0; k < 64; ++k) weights(o, k) = o % 2 == 0 ? 1.0f : -1.0f;
   for (size_t r = 0; r < 5; ++r)
     for (size_t k = 0; k < 64; ++k) x(r, k) = 1.0f;
-  const Int8Linear linear = quantize_linear(32, 64, rows_of(weights));
+  const Int8Linear linear = pack_int8(32, 64, quantizing(64, rows_of(weights)));
   EXPECT_EQ(linear.paired.front(), 0) << "four weights of 63 do not fit two pairs";
   for (const Isa isa : available_isas()) expect_exact_sums(linear, x, isa);
 }
@@ -96,7 +109,7 @@ TEST(Int8Linear, TheLargestPairedSumsDoNotOverflow) {
       weights(o, k) = sign * (k % 8 < 4 ? 63.0f : 1.0f);
     }
   for (size_t i = 0; i < x.size(); ++i) x.data()[i] = 255.0f;
-  const Int8Linear linear = quantize_linear(16, 16, rows_of(weights));
+  const Int8Linear linear = pack_int8(16, 16, quantizing(16, rows_of(weights)));
   EXPECT_EQ(linear.paired.front(), 1);
   for (const Isa isa : available_isas()) expect_exact_sums(linear, x, isa);
 }
@@ -109,7 +122,7 @@ TEST(Int8Linear, ComesCloseToTheFloatLayerWithAllThatFollowsIt) {
       .activation = Activation::kGelu, .layer_scale = scale, .residual = residual};
   Matrix exact(20, 48), rough(20, 48);
   apply(pack_linear(48, 192, rows_of(weights), bias), x, exact, epilogue);
-  apply(pack_int8_linear(48, 192, rows_of(weights), bias), x, rough, epilogue);
+  apply(pack_int8_linear(48, 192, quantizing(192, rows_of(weights)), bias), x, rough, epilogue);
   // Steps of 0.4/63 and 7/255, evenly spread errors of 192 products: about 0.05 in the root mean
   // square.
   double squares = 0.0;
@@ -121,7 +134,7 @@ TEST(Int8Linear, ComesCloseToTheFloatLayerWithAllThatFollowsIt) {
 
 TEST(Int8Linear, GivesTheSameBitsWhateverTheNumberOfWorkers) {
   const Matrix weights = test::random_matrix(500, 96, 1), x = test::random_matrix(50, 96, 2);
-  const Linear linear = pack_int8_linear(500, 96, rows_of(weights), {});
+  const Linear linear = pack_int8_linear(500, 96, quantizing(96, rows_of(weights)), {});
   ThreadPool pool(3);
   Matrix serial(50, 500), shared(50, 500);
   apply(linear, x, serial);

@@ -68,5 +68,32 @@ TEST(Bind, ALayerNormWithoutBiasAddsNothing) {
   EXPECT_EQ(norm.bias, std::vector<float>(4));
 }
 
+/// Stored integers beyond what the kernels were proved for must not reach them.
+TEST(Bind, RefusesIntegersAndScalesThatTheKernelsCannotTake) {
+  const auto bind = [](std::int8_t integer, float scale) {
+    const std::vector<std::int8_t> integers{1, integer, 3, 4};
+    const std::vector<float> scales{0.5f, scale};
+    weights::Checkpoint checkpoint;
+    checkpoint.path = "tiny";
+    checkpoint.add("fc.weight", weights::Tensor{weights::DType::kI8,
+                                                {2, 2},
+                                                {2, 1},
+                                                reinterpret_cast<const std::byte*>(integers.data()),
+                                                reinterpret_cast<const std::byte*>(scales.data())});
+    try {
+      bind_linear(WeightScope(checkpoint).in(std::nullopt) / "fc", 2, 2);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(bind(63, 0.25f), "accepted");
+  EXPECT_EQ(bind(-63, 0.0f), "accepted");
+  EXPECT_EQ(bind(-64, 0.25f),
+            "tiny: tensor 'fc.weight' holds -64, expected integers of at most 63 either way");
+  EXPECT_EQ(bind(63, -1.0f),
+            "tiny: tensor 'fc.weight' has a scale of -1, expected a finite number from 0");
+}
+
 }  // namespace
 }  // namespace vit

@@ -131,6 +131,41 @@ TEST(Classify, SharpensTheAnswerAtALowTemperature) {
   EXPECT_GT(best_at("1"), best_at("2"));
 }
 
+std::vector<float> logits_with(const std::string& model, std::vector<std::string> more) {
+  more.insert(more.end(), {"--json", "--logits", golden_image(model)});
+  const Finished finished = classify(model, more);
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  if (finished.status != 0) return {};
+  return nlohmann::json::parse(finished.out)["images"][0]["logits"].get<std::vector<float>>();
+}
+
+TEST(Classify, RunsInLessPrecisionAndWithFewerTokensWhenAsked) {
+  const auto exact = logits_with("timm_vit", {});
+  EXPECT_EQ(logits_with("timm_vit", {"--precision", "f32", "--merge", "0"}), exact);
+  std::vector<std::vector<float>> others{logits_with("timm_vit", {"--precision", "int8"}),
+                                         logits_with("timm_vit", {"--merge", "2"})};
+  EXPECT_NE(others[0], others[1]);
+  for (const auto& other : others) {
+    ASSERT_EQ(other.size(), exact.size());
+    EXPECT_NE(other, exact);
+    // The tiny random models are more sensitive than trained ones; another answer altogether would
+    // be off by the whole range.
+    const auto [low, high] = std::ranges::minmax(exact);
+    double squares = 0.0;
+    for (size_t i = 0; i < exact.size(); ++i) squares += std::pow(other[i] - exact[i], 2);
+    EXPECT_LT(std::sqrt(squares / static_cast<double>(exact.size())), 0.2 * (high - low));
+  }
+}
+
+TEST(Classify, SaysWhatPrecisionAndMergeExpect) {
+  const Finished precision = classify("timm_vit", {"--precision", "int4", "a.png"});
+  EXPECT_EQ(precision.status, 2);
+  EXPECT_THAT(precision.err, HasSubstr("option '--precision' got 'int4', expected f32 or int8\n"));
+  const Finished merge = classify("timm_vit", {"--merge", "many", "a.png"});
+  EXPECT_EQ(merge.status, 2);
+  EXPECT_THAT(merge.err, HasSubstr("option '--merge' got 'many', expected a whole number"));
+}
+
 TEST(Classify, CallsTheAnswersOfAMultiLabelModelScores) {
   const Folder folder;
   auto config = test::read_json(golden("hf_vit") + "/config.json");

@@ -174,6 +174,10 @@ void check(const AttentionSettings& settings) {
     fail_usage(
         "an .html output holds every layer and head already; give a picture's name for "
         "--grid, --matrix, --positions-similarity or --filters");
+  if (settings.map.method == Method::kRelevance && settings.model.classifier.merge != 0)
+    fail_usage(
+        "--merge leaves no gradient of its own to each patch, which relevance needs; expected "
+        "--method attention or rollout");
   if (settings.sheet == Sheet::kGrid && settings.map.method != Method::kAttention)
     fail_usage("--grid shows layers and heads one by one, expected --method attention");
   if (settings.sheet == Sheet::kMatrix && settings.map.method == Method::kRelevance)
@@ -259,6 +263,7 @@ cxxopts::Options attention_options() {
   add_map_options(options);
   add_picture_options(options);
   add_model_options(options);
+  add_merge_option(options);
   return options;
 }
 

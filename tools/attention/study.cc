@@ -42,7 +42,7 @@ Image model_view(const Image& image, const Recipe& recipe, const ModelConfig& co
 Study study_image(const Classifier& classifier, const std::string& file, patch::Exif exif) {
   const Image image = patch::read_image(file, exif);
   const Model& model = classifier.model();
-  ModelWorkspace workspace(model);
+  ModelWorkspace workspace(model, classifier.merge());
   workspace.encoder.pool = &classifier.threads();
   patch::apply_recipe(image, classifier.recipe(), workspace.recipe, workspace.pixels);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdint>
 
 namespace vit::interpret {
 namespace {
@@ -10,10 +11,45 @@ void copy_rows(ConstMatrixView from, MatrixView to) {
   for (size_t r = 0; r < from.rows; ++r) std::copy_n(from.row(r), from.cols, to.row(r));
 }
 
+/// Which token of a merged sequence each original one is part of, and of how many.
+struct Merged {
+  std::vector<std::uint32_t> sources;
+  std::vector<float> sizes;
+
+  bool empty() const { return sources.empty(); }
+  void keep(const TokenMerge& merge) {
+    sources.assign(merge.sources().begin(), merge.sources().end());
+    sizes.assign(merge.sizes().begin(), merge.sizes().end());
+  }
+};
+
+/// What was given to a merged token belongs to its parts alike, as in the softmax it was weighted
+/// by their number. `first` is the first token that `from` knows.
+void spread(std::span<const float> from, const Merged& merged, size_t first, std::span<float> to) {
+  for (size_t token = first; token < to.size(); ++token) {
+    const size_t source = merged.sources[token];
+    to[token] = from[source - first] / merged.sizes[source];
+  }
+}
+
+/// Attention [H·T', T'] of merged tokens as one between all of them, [H·T, T].
+void spread_rows(ConstMatrixView from, const Merged& merged, MatrixView to) {
+  const size_t tokens = to.cols;
+  for (size_t r = 0; r < to.rows; ++r)
+    spread(from.row_span(r / tokens * from.cols + merged.sources[r % tokens]), merged, 0,
+           to.row_span(r));
+}
+
 /// A pool that sees the patches alone leaves the prefix at zero.
-Matrix over_all_tokens(ConstMatrixView pooling, size_t tokens) {
+Matrix over_all_tokens(ConstMatrixView pooling, const Merged& merged, size_t tokens) {
   Matrix all(pooling.rows, tokens);
-  copy_rows(pooling, all.view().col_range(tokens - pooling.cols, pooling.cols));
+  const size_t known = merged.empty() ? tokens : merged.sizes.size();
+  const size_t first = known - pooling.cols;
+  if (merged.empty())
+    copy_rows(pooling, all.view().col_range(first, pooling.cols));
+  else
+    for (size_t r = 0; r < pooling.rows; ++r)
+      spread(pooling.row_span(r), merged, first, all.view().row_span(r));
   return all;
 }
 
@@ -60,12 +96,17 @@ AttentionMaps capture(const Model& model, ModelWorkspace& workspace) {
   maps.output.resize(model.config.outputs());
 
   ModelTaps taps;
+  Merged merged;  // as the layer under way found it: each merges after its attention
   taps.encoder.attention = [&](size_t layer, ConstMatrixView attention) {
-    assert(attention.rows == rows && attention.cols == maps.tokens());
-    copy_rows(attention, maps.weights.view().row_range(layer * rows, rows));
+    const MatrixView to = maps.weights.view().row_range(layer * rows, rows);
+    if (merged.empty())
+      copy_rows(attention, to);
+    else
+      spread_rows(attention, merged, to);
+    if (workspace.merge) merged.keep(*workspace.merge);
   };
   taps.pooling = [&](ConstMatrixView pooling) {
-    maps.pooling = over_all_tokens(pooling, maps.tokens());
+    maps.pooling = over_all_tokens(pooling, merged, maps.tokens());
   };
   run(model, workspace, maps.output, &taps);
   return maps;

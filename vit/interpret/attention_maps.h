@@ -45,7 +45,8 @@ struct AttentionMaps {
   }
 };
 
-/// Runs the model on workspace.pixels.
+/// Runs the model on workspace.pixels. Where tokens merge, each original one keeps its row and
+/// column: it looks as the token that it is part of, and has an even share of what that receives.
 AttentionMaps capture(const Model& model, ModelWorkspace& workspace);
 
 /// The patches' part of something per token.

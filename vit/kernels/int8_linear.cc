@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 
+#include "vit/base/int8.h"
 #include "vit/kernels/isa_kernels.h"
 
 namespace vit {
 namespace {
 
-constexpr float kLargest = 63.0f;
 /// 255 · 128 still fits 16 bits with a sign.
 constexpr int kPairedLimit = 128;
 constexpr size_t kColumnsPerTask = 128;
@@ -72,18 +71,26 @@ void quantize_rows(const IsaKernels& kernels, ConstMatrixView x, size_t stride, 
 
 }  // namespace
 
-Linear pack_int8_linear(size_t out, size_t in, const ReadRows& read_rows,
+ReadInt8Row quantizing(size_t in, ReadRows read_rows) {
+  return [read = std::move(read_rows), row = std::vector<float>(in)](
+             size_t index, std::int8_t* integers) mutable {
+    read(index, 1, row.data());
+    return quantize_weights(row, integers);
+  };
+}
+
+Linear pack_int8_linear(size_t out, size_t in, const ReadInt8Row& read_row,
                         std::span<const float> bias) {
   Linear linear;
   linear.in = in;
   linear.out = out;
   linear.isa = active_isa();
   linear.bias.assign(bias.begin(), bias.end());
-  linear.int8 = std::make_shared<const Int8Linear>(quantize_linear(out, in, read_rows));
+  linear.int8 = std::make_shared<const Int8Linear>(pack_int8(out, in, read_row));
   return linear;
 }
 
-Int8Linear quantize_linear(size_t out, size_t in, const ReadRows& read_rows) {
+Int8Linear pack_int8(size_t out, size_t in, const ReadInt8Row& read_row) {
   Int8Linear linear;
   linear.in = in;
   linear.out = out;
@@ -93,19 +100,13 @@ Int8Linear quantize_linear(size_t out, size_t in, const ReadRows& read_rows) {
   linear.paired.assign(padded_out / kInt8Panel, 1);
   linear.scales.assign(padded_out, 0.0f);
   linear.sums.assign(padded_out, 0);
-  std::vector<float> row(in);
   std::vector<std::int8_t> integers(linear.padded_in, 0);
   for (size_t o = 0; o < out; ++o) {
-    read_rows(o, 1, row.data());
-    float largest = 0.0f;
-    for (const float w : row) largest = std::max(largest, std::abs(w));
-    const float scale = largest / kLargest;
+    linear.scales[o] = read_row(o, integers.data());
     for (size_t k = 0; k < in; ++k) {
-      integers[k] = static_cast<std::int8_t>(scale > 0.0f ? std::lround(row[k] / scale) : 0);
       linear.panels[position(linear, o, k)] = integers[k];
       linear.sums[o] += integers[k];
     }
-    linear.scales[o] = scale;
     if (!fits_paired(integers.data(), linear.padded_in)) linear.paired[o / kInt8Panel] = 0;
   }
   return linear;

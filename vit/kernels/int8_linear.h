@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "vit/base/matrix.h"
@@ -28,11 +29,17 @@ struct Int8Linear {
   }
 };
 
+/// Hands over one row of W as `in` integers of ±63 and returns its scale.
+using ReadInt8Row = std::function<float(size_t row, std::int8_t* integers)>;
+
+/// Rows of floats, quantized as they are read.
+ReadInt8Row quantizing(size_t in, ReadRows read_rows);
+
 /// Reads every row of W once.
-Int8Linear quantize_linear(size_t out, size_t in, const ReadRows& read_rows);
+Int8Linear pack_int8(size_t out, size_t in, const ReadInt8Row& read_row);
 
 /// A linear layer that apply() of linear.h runs in 8 bits.
-Linear pack_int8_linear(size_t out, size_t in, const ReadRows& read_rows,
+Linear pack_int8_linear(size_t out, size_t in, const ReadInt8Row& read_row,
                         std::span<const float> bias);
 
 /// The integers of one output, for tests and for saving.

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "vit/base/error.h"
+#include "vit/base/int8.h"
 #include "vit/kernels/int8_linear.h"
 
 namespace vit {
@@ -82,6 +83,17 @@ const weights::Weight& WeightScope::demand(std::string_view name, size_t rows, s
   return weight;
 }
 
+void WeightScope::check_int8(std::string_view name, std::span<const std::int8_t> row,
+                             float scale) const {
+  for (const std::int8_t value : row)
+    if (std::abs(value) > kLargestInt8Weight)
+      fail(checkpoint_->path, ": tensor '", path(name), "' holds ", static_cast<int>(value),
+           ", expected integers of at most ", kLargestInt8Weight, " either way");
+  if (!(scale >= 0.0f) || !std::isfinite(scale))
+    fail(checkpoint_->path, ": tensor '", path(name), "' has a scale of ", scale,
+         ", expected a finite number from 0");
+}
+
 std::vector<float> WeightScope::vector(std::string_view name, size_t n) const {
   std::vector<float> values(n);
   const weights::Weight& weight = demand(name, n, 1);
@@ -96,14 +108,25 @@ Matrix WeightScope::matrix(std::string_view name, size_t rows, size_t cols) cons
   return values;
 }
 
+Precision WeightScope::precision_of(const weights::Weight& weight) const {
+  if (precision_) return *precision_;
+  return weight.is_int8() ? Precision::kInt8 : Precision::kF32;
+}
+
 Linear bind_linear(const WeightScope& w, size_t out, size_t in) {
   const weights::Weight& weight = w.demand("weight", out, in);
   const auto bias = w.has("bias") ? w.vector("bias", out) : std::vector<float>{};
   const auto read = [&](size_t first, size_t count, float* rows) {
     weight.read_rows(first, count, rows);
   };
-  Linear linear = w.precision() == Precision::kInt8 ? pack_int8_linear(out, in, read, bias)
-                                                    : pack_linear(out, in, read, bias);
+  const auto read_int8 = [&](size_t row, std::int8_t* integers) {
+    const float scale = weight.read_int8_row(row, integers);
+    w.check_int8("weight", {integers, in}, scale);
+    return scale;
+  };
+  Linear linear = w.precision_of(weight) == Precision::kF32 ? pack_linear(out, in, read, bias)
+                  : weight.is_int8() ? pack_int8_linear(out, in, read_int8, bias)
+                                     : pack_int8_linear(out, in, quantizing(in, read), bias);
   w.release(weight);
   return linear;
 }

@@ -1,6 +1,7 @@
 /// Checkpoint tensors to the parts of a model: the name, the shape and the field on one line.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,19 +17,22 @@ namespace vit {
 class WeightScope {
  public:
   explicit WeightScope(const weights::Checkpoint& checkpoint, std::string prefix = {},
-                       Precision precision = Precision::kF32)
+                       std::optional<Precision> precision = Precision::kF32)
       : checkpoint_(&checkpoint), prefix_(std::move(prefix)), precision_(precision) {}
 
   WeightScope operator/(std::string_view name) const;
-  WeightScope in(Precision precision) const {
+  WeightScope in(std::optional<Precision> precision) const {
     return WeightScope(*checkpoint_, prefix_, precision);
   }
-  Precision precision() const { return precision_; }
+  /// What a weight runs in: what was asked for, else what it is stored in.
+  Precision precision_of(const weights::Weight& weight) const;
 
   bool has(std::string_view name) const;
   size_t rows(std::string_view name) const;  ///< of a tensor that must be there
   /// Throws an Error naming the tensor and both sizes when it does not hold rows x cols numbers.
   const weights::Weight& demand(std::string_view name, size_t rows, size_t cols) const;
+  /// Throws an Error naming the tensor if stored integers are not what the kernels can take.
+  void check_int8(std::string_view name, std::span<const std::int8_t> row, float scale) const;
   /// Read for good: see Checkpoint::release().
   void release(const weights::Weight& weight) const { checkpoint_->release(weight); }
   std::vector<float> vector(std::string_view name, size_t n) const;
@@ -40,7 +44,7 @@ class WeightScope {
 
   const weights::Checkpoint* checkpoint_;
   std::string prefix_;
-  Precision precision_;
+  std::optional<Precision> precision_;
 };
 
 /// weight [out, in], and bias [out] if there is one.

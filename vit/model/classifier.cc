@@ -72,6 +72,7 @@ struct Classifier::State {
   std::vector<std::string> labels;
   std::string name;
   float temperature;
+  size_t merge;
   ModelTaps ablation;  ///< hands nothing over
   mutable ThreadPool threads;
   mutable WorkspacePool workspaces;
@@ -83,6 +84,7 @@ struct Classifier::State {
         labels(checkpoint.labels),
         name(model.config.architecture),
         temperature(options.temperature),
+        merge(options.merge),
         ablation{.encoder = {.attention = {},
                              .block = {},
                              .silenced = silenced_heads(options.ablate, model.config)},
@@ -150,6 +152,9 @@ const Model& Classifier::model() const {
 }
 ThreadPool& Classifier::threads() const {
   return state_->threads;
+}
+size_t Classifier::merge() const {
+  return state_->merge;
 }
 
 std::vector<std::vector<float>> Classifier::logits(std::span<const Image> images) const {

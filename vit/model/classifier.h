@@ -36,8 +36,9 @@ struct ClassifierOptions {
   std::optional<PositionResampling> positions{};  ///< unset: the checkpoint's, else bilinear
   float temperature = 1.0f;                       ///< of the softmax over the classes
   std::vector<HeadId> ablate{};                   ///< heads whose output is taken as zero
-  Precision precision = Precision::kF32;          ///< of the blocks' linear layers
-  size_t merge = 0;                               ///< tokens merged after each layer
+  /// Of the blocks' linear layers; unset: int8 where the checkpoint stores them so, else float.
+  std::optional<Precision> precision{};
+  size_t merge = 0;  ///< tokens merged after each layer
 };
 
 /// Immutable after load; every const call may be made from any thread.
@@ -58,6 +59,7 @@ class Classifier {
   /// For those who look inside: the parts, and the workers that may share them.
   const Model& model() const;
   ThreadPool& threads() const;
+  size_t merge() const;  ///< tokens merged after each layer
 
   /// Raw outputs, one row per image: logits, or features where the model has no classifier. The
   /// answer for an image is the same to the bit whatever the batch around it and the thread count.

@@ -12,8 +12,9 @@ struct LoadOptions {
   size_t image_height = 0;  ///< 0: the checkpoint's own input size
   size_t image_width = 0;
   std::optional<PositionResampling> positions{};  ///< unset: the config's, bilinear by default
-  /// Of the blocks' linear layers. Patch projection, attention, norms and classifier stay in float.
-  Precision precision = Precision::kF32;
+  /// Of the blocks' linear layers; unset: 8 bits where they are stored so. Patch projection,
+  /// attention, norms and classifier stay in float.
+  std::optional<Precision> precision{};
 };
 
 /// Reads, converts and packs every weight once. Afterwards the checkpoint may go.

@@ -17,6 +17,9 @@
 
 namespace vit::weights {
 
+/// After the name of a tensor that is stored in 8 bits: its scales.
+inline constexpr std::string_view kScaleSuffix = "_scale";
+
 /// The entries above. Equal descriptions give equal texts, and reading gives every field back
 /// exactly.
 Metadata self_description(const Description& description);

@@ -76,6 +76,30 @@ TEST(Attention, DrawsAPictureOfEveryKindForEveryKindOfModel) {
     }
 }
 
+TEST(Attention, DrawsMergedTokensWhereTheirPartsAre) {
+  const auto json = map_of("timm_vit", {"--merge", "3", "--method", "rollout"});
+  EXPECT_EQ(json["maps"][0]["patches"].size(), json["grid"]["rows"]);
+  const auto whole = map_of("timm_vit", {"--layer", "1"});
+  const auto merged = map_of("timm_vit", {"--layer", "1", "--merge", "3"});
+  double sum = merged["maps"][0]["prefix"]["cls"];
+  for (const auto& row : merged["maps"][0]["patches"])
+    for (const double weight : row) sum += weight;
+  EXPECT_NEAR(sum, 1.0, 1e-4);
+  EXPECT_NE(merged["maps"], whole["maps"]);
+  // Left to choose, it does not choose what merging rules out.
+  EXPECT_NE(map_of("timm_vit", {})["maps"][0]["layer"], "layer 1");
+  EXPECT_EQ(map_of("timm_vit", {"--merge", "3"})["maps"][0]["layer"], "layer 1");
+}
+
+TEST(Attention, SaysThatMergedTokensHaveNoRelevanceOfTheirOwn) {
+  const Finished finished = attention("timm_vit", {"--merge", "3", "--method", "relevance", "-o",
+                                                   "x.png", golden_image("timm_vit")});
+  EXPECT_EQ(finished.status, 2);
+  EXPECT_THAT(finished.err,
+              HasSubstr("vit: --merge leaves no gradient of its own to each patch, which relevance "
+                        "needs; expected --method attention or rollout\n"));
+}
+
 TEST(Attention, WritesNumPyArraysOfTheShapeAskedFor) {
   const Folder folder;
   const auto shape_of = [&](std::vector<std::string> more) {
