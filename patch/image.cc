@@ -1,16 +1,17 @@
 #include "patch/image.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
 #include <fstream>
 #include <new>
-#include <opencv2/imgcodecs.hpp>
 #include <string>
+#include <utility>
 
+#include "patch/codecs.h"
 #include "patch/image_header.h"
 #include "patch/orientation.h"
+#include "patch/pixel_decoders.h"
 #include "patch/resample_kernels.h"
 #include "vit/base/error.h"
 
@@ -39,42 +40,6 @@ void check(const ImageHeader& header, std::span<const std::byte> bytes, std::str
     fail(name, ": the file is too large: ", bytes.size(), " bytes; at most ", INT_MAX, " are read");
 }
 
-/// Of 16 bits the upper 8, as Pillow does; OpenCV would scale and round.
-bool take_bytes(const cv::Mat& decoded, std::vector<std::uint8_t>& bytes) {
-  if (decoded.channels() != 3 || !decoded.isContinuous()) return false;
-  if (decoded.depth() == CV_8U) {
-    bytes.assign(decoded.datastart, decoded.dataend);
-    return true;
-  }
-  if (decoded.depth() != CV_16U) return false;
-  bytes.resize(decoded.total() * 3);
-  std::transform(decoded.ptr<std::uint16_t>(), decoded.ptr<std::uint16_t>() + bytes.size(),
-                 bytes.begin(),
-                 [](unsigned value) { return static_cast<std::uint8_t>(value >> 8); });
-  return true;
-}
-
-// OpenCV decodes into the image's own memory where it can, so that nothing is copied.
-Image decode_pixels(std::span<const std::byte> bytes, const ImageHeader& header) {
-  Image image{header.width, header.height, {}};
-  image.pixels.resize(header.width * header.height * 3);
-  const cv::Mat encoded(1, static_cast<int>(bytes.size()), CV_8UC1,
-                        const_cast<std::byte*>(bytes.data()));
-  cv::Mat decoded(static_cast<int>(header.height), static_cast<int>(header.width), CV_8UC3,
-                  image.pixels.data());
-  const int flags = cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION;
-  cv::imdecode(encoded, header.deep ? flags | cv::IMREAD_ANYDEPTH : flags, &decoded);
-  if (decoded.empty()) return {};
-  if (decoded.data != image.pixels.data()) {  // a TIFF that is deep, or that it has turned
-    image.width = static_cast<size_t>(decoded.cols);
-    image.height = static_cast<size_t>(decoded.rows);
-    if (!take_bytes(decoded, image.pixels)) return {};
-  }
-  // OpenCV keeps blue first.
-  resample_kernels(active_isa()).swap_red_and_blue(image.pixels.data(), image.width * image.height);
-  return image;
-}
-
 /// The bytes that the decoder gets; those of `rewritten` where the file's own would mislead it.
 std::span<const std::byte> prepared(std::span<const std::byte> bytes, const ImageHeader& header,
                                     std::vector<std::byte>& rewritten) {
@@ -87,18 +52,36 @@ std::span<const std::byte> prepared(std::span<const std::byte> bytes, const Imag
   return rewritten;
 }
 
+Image decode_by_module(std::span<const std::byte> bytes, const ImageHeader& header) {
+  DecodedImage decoded = codecs().decode(bytes, header);
+  if (decoded.out_of_memory) throw std::bad_alloc();
+  if (!decoded.problem.empty())
+    fail("cannot decode this ", to_string(header.format), ": ", decoded.problem);
+  Image& image = decoded.image;
+  resample_kernels(active_isa()).swap_red_and_blue(image.pixels.data(), image.width * image.height);
+  return std::move(image);
+}
+
+/// Without pixels if it cannot be decoded.
+Image decode_pixels(std::span<const std::byte> bytes, const ImageHeader& header) {
+  if (header.format != FileFormat::kJpeg && header.format != FileFormat::kPng)
+    return decode_by_module(bytes, header);
+  Image image{header.width, header.height, {}};
+  image.pixels.resize(header.width * header.height * 3);
+  const bool whole =
+      header.format == FileFormat::kJpeg ? decode_jpeg(bytes, image) : decode_png(bytes, image);
+  return whole ? std::move(image) : Image{};
+}
+
 Image decode_checked(std::span<const std::byte> bytes, const ImageHeader& header,
                      std::string_view name) {
-  const std::string_view format = to_string(header.format);
   try {
     Image image = decode_pixels(bytes, header);
     if (image.pixels.empty())
-      fail(name, ": cannot decode this ", format, ": it is damaged, or of a rare kind");
+      fail("cannot decode this ", to_string(header.format), ": it is damaged, or of a rare kind");
     return image;
-  } catch (const cv::Exception& error) {
-    if (error.code == cv::Error::StsNoMem)
-      fail(name, ": not enough memory for ", header.width, "x", header.height, " pixels");
-    fail(name, ": cannot decode this ", format, ": ", error.err);
+  } catch (const Error& error) {
+    fail(name, ": ", error.what());
   } catch (const std::bad_alloc&) {
     fail(name, ": not enough memory for ", header.width, "x", header.height, " pixels");
   }

@@ -66,6 +66,9 @@ struct Outside {
 const std::vector<Outside>& outside_headers() {
   static const std::vector<Outside> table{
       {"opencv2/", {"patch", "tools"}},
+      {"jpeglib.h", {"patch"}},
+      {"png.h", {"patch"}},
+      {"dlfcn.h", {"patch"}},
       {"cblas.h", {"vit/kernels"}},
       {"nlohmann/", {"weights", "tools"}},
       {"zip.h", {"weights", "tools"}},

@@ -29,6 +29,23 @@ labels=$("$prefix/usr/bin/vit" classify -m "$model" -k 3 "$model/image.png" |
 [[ $(wc -l <<<"$labels") == 3 ]] || { echo "the installed program named no classes"; exit 1; }
 expect "the outside program" \
   "$("$prefix/outside/outside" "$model" "$model/image.png" | sed -E 's/ [^ ]*$//')" "$labels"
+# A format that the program does not decode itself: the module must be found where it was installed.
+bmp=$prefix/pixel.bmp
+printf 'BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\1\0\0\0\1\0\0\0\1\0\x18\0\0\0\0\0\4\0\0\0' >"$bmp"
+printf '\0%.0s' {1..16} >>"$bmp"
+printf '\x10\x80\xf0\0' >>"$bmp"
+for program in "$prefix/usr/bin/vit" "$prefix/outside/outside"; do
+  if readelf -d "$program" | grep -F "$build_dir"; then
+    echo "$program looks for modules in the build folder"
+    exit 1
+  fi
+done
+"$prefix/usr/bin/vit" classify -m "$model" "$bmp" >"$prefix/bmp.txt"
+"$prefix/outside/outside" "$model" "$bmp" >>"$prefix/bmp.txt"
+if ldd "$prefix/usr/bin/vit" "$prefix/outside/outside" | grep -q imgcodecs; then
+  echo "OpenCV's codecs are loaded at every start"
+  exit 1
+fi
 if grep -rlF "$source_dir" "$prefix/usr/lib"*/cmake "$prefix/usr/lib"/*/cmake 2>/dev/null; then
   echo "the installed package points into the source tree"
   exit 1

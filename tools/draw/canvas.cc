@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
+#include "patch/codecs.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -73,11 +73,8 @@ Image scaled(const Image& image, size_t width, size_t height) {
 }
 
 std::string encode_picture(const Image& image, const std::string& ending) {
-  cv::Mat bgr;
-  cv::cvtColor(mat_of(image), bgr, cv::COLOR_RGB2BGR);
-  std::vector<std::uint8_t> bytes;
-  const std::vector<int> settings{cv::IMWRITE_JPEG_QUALITY, 92, cv::IMWRITE_PNG_COMPRESSION, 6};
-  if (!cv::imencode(ending, bgr, bytes, settings))
+  const std::vector<std::uint8_t> bytes = patch::codecs().encode(image, ending);
+  if (bytes.empty())
     fail("cannot make a picture of ", image.width, "x", image.height, " pixels as ", ending);
   return {bytes.begin(), bytes.end()};
 }

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
+#include "tools/draw/canvas.h"
+#include "tools/output/file.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -14,7 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const cv::Scalar kInk(60, 60, 60), kGrid(225, 225, 225), kTrain(200, 120, 30), kOther(40, 90, 230);
+const cv::Scalar kLetters(60, 60, 60), kGridLines(225, 225, 225), kTrain(200, 120, 30),
+    kOther(40, 90, 230);
 constexpr int kWidth = 560, kHeight = 400, kMargin = 56;
 
 struct Line {
@@ -44,13 +46,13 @@ void draw_frame(cv::Mat& image, const Plot& plot, size_t epochs) {
   constexpr int kLines = 5;
   for (int i = 0; i <= kLines; ++i) {
     const int y = kHeight - kMargin - (kHeight - 2 * kMargin) * i / kLines;
-    cv::line(image, {kMargin, y}, {kWidth - 16, y}, kGrid);
-    write(image, rounded(plot.low + (plot.high - plot.low) * i / kLines), {8, y + 4}, kInk);
+    cv::line(image, {kMargin, y}, {kWidth - 16, y}, kGridLines);
+    write(image, rounded(plot.low + (plot.high - plot.low) * i / kLines), {8, y + 4}, kLetters);
   }
-  write(image, plot.title, {kMargin, 24}, kInk);
-  write(image, "epoch", {kWidth / 2 - 16, kHeight - 12}, kInk);
-  write(image, "1", {kMargin - 4, kHeight - kMargin + 18}, kInk);
-  write(image, std::to_string(epochs), {kWidth - 40, kHeight - kMargin + 18}, kInk);
+  write(image, plot.title, {kMargin, 24}, kLetters);
+  write(image, "epoch", {kWidth / 2 - 16, kHeight - 12}, kLetters);
+  write(image, "1", {kMargin - 4, kHeight - kMargin + 18}, kLetters);
+  write(image, std::to_string(epochs), {kWidth - 40, kHeight - kMargin + 18}, kLetters);
 }
 
 cv::Mat draw(const Plot& plot) {
@@ -127,9 +129,11 @@ void draw_curves(const fs::path& path, const std::vector<train::EpochRow>& histo
              {column(history, &Row::validation_accuracy, 100.0), kOther, "validation"}}});
   cv::Mat both;
   cv::hconcat(loss, accuracy, both);
-  const fs::path beside = path.string() + ".tmp.png";
-  if (!cv::imwrite(beside.string(), both)) fail(path.string(), ": cannot be written");
-  replace(beside, path);
+  cv::cvtColor(both, both, cv::COLOR_BGR2RGB);
+  const patch::Image picture{static_cast<size_t>(both.cols),
+                             static_cast<size_t>(both.rows),
+                             {both.datastart, both.dataend}};
+  write_file(path, encode_picture(picture, ".png"));
 }
 
 }  // namespace vit::tools
