@@ -57,6 +57,7 @@ cxxopts::Options batch_options() {
   add_run_options(options);
   add_shard_options(options);
   add_model_options(options);
+  add_merge_option(options);
   return options;
 }
 

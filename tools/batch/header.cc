@@ -67,6 +67,9 @@ Json make_header(std::string_view command, const ModelSettings& settings,
   all["exif"] = settings.exif == patch::Exif::kApply ? "apply" : "ignore";
   if (settings.classifier.positions) all["positions"] = to_string(*settings.classifier.positions);
   if (settings.classifier.heads != 0) all["heads"] = settings.classifier.heads;
+  if (settings.classifier.precision)
+    all["precision"] = *settings.classifier.precision == Precision::kInt8 ? "int8" : "f32";
+  if (settings.classifier.merge != 0) all["merge"] = settings.classifier.merge;
   return header;
 }
 

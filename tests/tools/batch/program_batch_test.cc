@@ -54,6 +54,17 @@ TEST(Batch, GivesTheAnswersOfClassify) {
   EXPECT_EQ(rows[0]["path"], image);
 }
 
+TEST(Batch, GoesOnOnlyInThePrecisionAndWithTheTokensItBeganWith) {
+  const Folder folder;
+  const std::string image = golden_image(kModel), out = folder.path("rows.jsonl");
+  EXPECT_EQ(batch({image, "-o", out, "--precision", "int8"}).status, 0);
+  EXPECT_EQ(batch({image, "-o", out, "--precision", "int8"}).status, 0);
+  const Finished finished = batch({image, "-o", out, "--merge", "2"});
+  EXPECT_NE(finished.status, 0);
+  EXPECT_THAT(finished.err, HasSubstr("options.precision is \"int8\" in the file, null now"));
+  EXPECT_THAT(finished.err, HasSubstr("options.merge is null in the file, 2 now"));
+}
+
 TEST(Batch, HasARowForWhateverAFolderHolds) {
   const Folder folder;
   const std::string png = read_file(golden_image(kModel));
