@@ -313,7 +313,10 @@ TEST(Json, SaysWhichFileAndWhere) {
   EXPECT_THAT(of("{\"a\": }"), testing::StartsWith("config.json: is not valid JSON: "));
   EXPECT_THAT(of(""), testing::StartsWith("config.json: is not valid JSON: "));
   EXPECT_THAT(of("{\"a\":" + std::string(200'000, '[')),
-              testing::StartsWith("config.json: is not valid JSON: "));
+              testing::StartsWith("config.json: JSON nested more than 64 deep"));
+  // Whoever quotes a field walks down into it, and the stack has an end.
+  EXPECT_EQ(of("{\"a\":" + std::string(200'000, '[') + std::string(200'000, ']') + "}"),
+            "config.json: JSON nested more than 64 deep");
 }
 
 }  // namespace

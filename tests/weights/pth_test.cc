@@ -121,13 +121,8 @@ TEST(Pth, ReadsEveryStorageType) {
 
 TEST(Pth, ReadsFilesFromBeforePytorch16) {
   const TempFolder folder;
-  const std::string magic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15);
   const std::string content = pickle::dict({{"w", pickle::tensor(kWhole, true)}});
-  const std::string file_bytes =
-      magic + pickle::whole("M\xe9\x03") +
-      pickle::whole(pickle::dict({{"little_endian", "\x88"}})) + pickle::whole(content) +
-      pickle::whole("](" + pickle::text("0") + "e") + test::bytes_of(std::uint64_t{6}) +
-      test::bytes_of(std::vector<float>{0, 1, 2, 3, 4, 5});
+  const std::string file_bytes = test::legacy_pth(content, {0, 1, 2, 3, 4, 5});
   const TensorFile file = open_bytes(folder, file_bytes);
   EXPECT_EQ(file.format, "PyTorch, before 1.6");
   EXPECT_THAT(read(file, "w"), ElementsAre(0, 1, 2, 3, 4, 5));

@@ -253,4 +253,13 @@ inline std::string pth(const RawMap& tensors, const std::string& wrapper = "") {
   return zip(entries);
 }
 
+/// As torch.save wrote before 1.6: the pickle `content` and its one storage, "0".
+inline std::string legacy_pth(const std::string& content, const std::vector<float>& values) {
+  const std::string magic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15);
+  return magic + pickle::whole("M\xe9\x03") +
+         pickle::whole(pickle::dict({{"little_endian", "\x88"}})) + pickle::whole(content) +
+         pickle::whole("](" + pickle::text("0") + "e") + bytes_of(std::uint64_t{values.size()}) +
+         bytes_of(values);
+}
+
 }  // namespace vit::weights::test

@@ -15,6 +15,7 @@ using nlohmann::json;
 constexpr size_t kLargestJson = 16 << 20;
 constexpr double kLargestExact = 9007199254740992.0;  // 2^53
 constexpr size_t kLongestQuote = 60;
+constexpr int kDeepest = 64;  // the library's writer calls itself once per level, as ours do
 
 }  // namespace
 
@@ -28,7 +29,10 @@ json parse_json(std::string_view text, const std::string& where) {
   if (text.size() > kLargestJson)
     fail(where, ": ", text.size(), " bytes of JSON, at most ", kLargestJson);
   try {
-    json content = json::parse(text);
+    json content = json::parse(text, [&](int depth, json::parse_event_t, json&) {
+      if (depth > kDeepest) fail(where, ": JSON nested more than ", kDeepest, " deep");
+      return true;
+    });
     if (!content.is_object()) fail(where, ": is not a JSON object");
     return content;
   } catch (const json::exception& error) {

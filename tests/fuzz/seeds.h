@@ -1,0 +1,21 @@
+/// Small files of every format, good and bad ones.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vit::fuzz {
+
+std::vector<std::string> safetensors_seeds();
+std::vector<std::string> index_seeds();
+std::vector<std::string> pickle_seeds();
+std::vector<std::string> pth_seeds();
+std::vector<std::string> legacy_pth_seeds();
+std::vector<std::string> npy_seeds();
+std::vector<std::string> npz_seeds();
+std::vector<std::string> gguf_seeds();
+std::vector<std::string> ggml_seeds();
+std::vector<std::string> config_seeds();
+std::vector<std::string> image_seeds();
+
+}  // namespace vit::fuzz

@@ -1,0 +1,188 @@
+#include "tests/fuzz/targets.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+#include "patch/image_header.h"
+#include "tests/fuzz/seeds.h"
+#include "tests/weights/support.h"
+#include "tests/weights/truth.h"
+#include "vit/base/error.h"
+#include "weights/checkpoint.h"
+#include "weights/configs/description.h"
+#include "weights/configs/self_description.h"
+#include "weights/demand.h"
+#include "weights/formats/npz.h"
+#include "weights/formats/pickle.h"
+#include "weights/formats/safetensors.h"
+#include "weights/formats/tensor_file.h"
+
+namespace vit::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+using Bytes = std::span<const std::byte>;
+using weights::Fields;
+
+/// A file that lies in memory alone: the readers take paths.
+class MemoryFile {
+ public:
+  explicit MemoryFile(Bytes bytes) : file_(::memfd_create("fuzz", MFD_CLOEXEC)) {
+    if (file_ < 0) throw std::runtime_error("no memory file");
+    for (Bytes rest = bytes; !rest.empty();) {
+      const auto written = ::write(file_, rest.data(), rest.size());
+      if (written <= 0) throw std::runtime_error("cannot write a memory file");
+      rest = rest.subspan(static_cast<size_t>(written));
+    }
+  }
+  ~MemoryFile() { ::close(file_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  fs::path path() const { return "/proc/self/fd/" + std::to_string(file_); }
+
+ private:
+  int file_;
+};
+
+/// Reads the first and the last numbers: a view may be larger than its bytes, by strides of 0.
+void touch(const weights::Tensor& tensor) {
+  constexpr size_t kMost = 4096;
+  const size_t count = weights::element_count(tensor.shape), some = std::min(count, kMost);
+  std::vector<float> values(some);
+  weights::read_elements(tensor, 0, some, values.data());
+  weights::read_elements(tensor, count - some, some, values.data());
+}
+
+void touch(const weights::TensorFile& file) {
+  for (const auto& [name, tensor] : file.tensors) touch(tensor);
+}
+
+/// Whatever format the bytes turn out to be; then as a whole model.
+void parse_tensors(Bytes bytes) {
+  const MemoryFile file(bytes);
+  touch(weights::read_tensor_file(file.path()));
+  const weights::Checkpoint checkpoint = weights::open(file.path());
+  for (const auto& [name, weight] : checkpoint.weights())
+    for (const auto& part : weight.parts()) touch(part);
+}
+
+void parse_safetensors(Bytes bytes) {
+  const MemoryFile file(bytes);
+  touch(weights::read_safetensors(file.path()));
+  parse_tensors(bytes);
+}
+
+/// A folder with two good shards, which the bytes are an index of.
+class ShardFolder {
+ public:
+  ShardFolder() {
+    std::string name = (fs::temp_directory_path() / "vit-fuzz-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
+    path_ = name;
+    for (const auto* shard : {"a", "b"})
+      std::ofstream(path_ / (std::string(shard) + ".safetensors"), std::ios::binary)
+          << weights::test::safetensors({{shard, weights::test::numbered({2})}});
+  }
+  ~ShardFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  fs::path write_index(Bytes bytes) const {
+    const fs::path index = path_ / "model.safetensors.index.json";
+    std::ofstream(index, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+    return index;
+  }
+
+ private:
+  fs::path path_;
+};
+
+void parse_index(Bytes bytes) {
+  static const ShardFolder folder;
+  touch(weights::read_sharded_safetensors(folder.write_index(bytes)));
+}
+
+void parse_pickle(Bytes bytes) {
+  weights::named_tensors(weights::read_pickle(bytes, "fuzz"), "fuzz");
+}
+
+void parse_npy(Bytes bytes) {
+  touch(weights::read_npy(bytes, "fuzz"));
+}
+
+void check(const weights::Description& said) {
+  validate(said.config, "fuzz");
+  weights::demands(said.config);
+}
+
+/// Which config it is, its own fields decide.
+void parse_config(Bytes bytes) {
+  const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  const nlohmann::json content = weights::parse_json(text, "fuzz");
+  const Fields file(content, "fuzz");
+  ModelConfig inferred = weights::test::tiny_config();
+  if (file.has("architecture")) return check(weights::read_timm_config(file));
+  if (file.has("model_cfg")) return check(weights::read_open_clip_config(file, inferred));
+  if (file.has("model_type")) return check(weights::read_hf_config(file, inferred));
+  weights::Metadata metadata;
+  for (const auto& [name, value] : content.items())
+    if (value.is_string()) metadata.emplace(name, value.get<std::string>());
+  weights::Description description{inferred, {}, {}, {}};
+  weights::apply_metadata(metadata, description);
+  if (weights::describes_itself(metadata))
+    return check(weights::read_self_description(metadata, "fuzz"));
+  for (const auto* type : {"vit", "dinov2", "siglip"})
+    weights::read_preprocessor(file, type, inferred);
+}
+
+void parse_image(Bytes bytes) {
+  const patch::ImageHeader header = patch::read_header(bytes);
+  patch::describe_unknown(bytes);
+  patch::exif_orientation(bytes);
+  if (header.format == patch::FileFormat::kPng) patch::essential_png(bytes);
+  if (header.straight_alpha != 0) patch::unmultiplied_tiff(bytes, header);
+}
+
+template <void (*parse)(Bytes)>
+void swallow_errors(Bytes bytes) {
+  try {
+    parse(bytes);
+  } catch (const Error&) {
+  }
+}
+
+constexpr Target kTargets[] = {
+    {"safetensors", swallow_errors<parse_safetensors>, safetensors_seeds},
+    {"index", swallow_errors<parse_index>, index_seeds},
+    {"pickle", swallow_errors<parse_pickle>, pickle_seeds},
+    {"pth", swallow_errors<parse_tensors>, pth_seeds},
+    {"legacy_pth", swallow_errors<parse_tensors>, legacy_pth_seeds},
+    {"npy", swallow_errors<parse_npy>, npy_seeds},
+    {"npz", swallow_errors<parse_tensors>, npz_seeds},
+    {"gguf", swallow_errors<parse_tensors>, gguf_seeds},
+    {"ggml", swallow_errors<parse_tensors>, ggml_seeds},
+    {"config", swallow_errors<parse_config>, config_seeds},
+    {"image", swallow_errors<parse_image>, image_seeds},
+};
+
+}  // namespace
+
+std::span<const Target> targets() {
+  return kTargets;
+}
+
+const Target& target(std::string_view name) {
+  const auto found = std::ranges::find(kTargets, name, &Target::name);
+  assert(found != std::end(kTargets));
+  return *found;
+}
+
+}  // namespace vit::fuzz
