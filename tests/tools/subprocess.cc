@@ -1,6 +1,7 @@
 #include "tests/tools/subprocess.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,10 +51,16 @@ Finished run(const Call& call) {
   if (child < 0) throw std::runtime_error("cannot fork");
   if (child == 0) become_program(call, folder);
   int status = 0;
-  waitpid(child, &status, 0);
+  rusage used{};
+  wait4(child, &status, 0, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
   return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
           .out = read_file(folder.path("out")),
-          .err = read_file(folder.path("err"))};
+          .err = read_file(folder.path("err")),
+          .seconds = seconds(used.ru_utime) + seconds(used.ru_stime),
+          .peak_bytes = static_cast<size_t>(used.ru_maxrss) * 1024};
 }
 
 Finished run(const std::vector<std::string>& arguments) {

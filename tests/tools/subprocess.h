@@ -1,6 +1,7 @@
 /// Runs the built program as a user would.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@ struct Finished {
   int status = -1;  ///< the exit status; 128 + N where signal N ended it
   std::string out;
   std::string err;
+  double seconds = 0.0;   ///< of the processor: the machine may have other work
+  size_t peak_bytes = 0;  ///< most memory it had at a time
 };
 
 struct Call {

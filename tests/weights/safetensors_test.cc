@@ -121,6 +121,11 @@ TEST(Safetensors, RefusesNamesThatComeTwice) {
             "m.safetensors: header entry '__metadata__.a' comes twice");
 }
 
+TEST(Safetensors, RefusesNamesThatNobodyCouldRead) {
+  EXPECT_EQ(header_complaint("{\"" + std::string(1001, 'x') + "\":{}}"),
+            "m.safetensors: header entry '" + std::string(100, 'x') + "' has a name of 1001 bytes");
+}
+
 TEST(Safetensors, RefusesFieldsOfTheWrongKind) {
   EXPECT_EQ(header_complaint(R"({"x":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})"),
             "m.safetensors: header entry 'x.shape' is a negative number");

@@ -17,7 +17,7 @@ using std::uint64_t;
 
 constexpr uint32_t kMagic = 0x46554747;  // "GGUF"
 constexpr size_t kMostFields = 10'000, kMostAxesInFile = 4;
-constexpr size_t kLongestName = 65535, kLongestKeptList = 25'000;
+constexpr size_t kLongestName = 1000, kLongestKeptList = 25'000;
 constexpr size_t kLongestText = 1 << 20;
 constexpr size_t kUsualAlignment = 32, kLargestAlignment = 1 << 20;
 

@@ -19,6 +19,7 @@ using Kind = PickleNode::Kind;
 constexpr size_t kMostSteps = 2'000'000;
 constexpr size_t kMostNodes = 400'000;
 constexpr size_t kMostItems = 2'000'000;
+constexpr size_t kLongestText = 1000;
 
 class Machine {
  public:
@@ -85,7 +86,11 @@ class Machine {
   }
   bool push_other() { return push({}); }
   bool push_integer(std::int64_t value) { return push({Kind::kInteger, value, {}, {}}); }
-  bool push_string(std::string text) { return push({Kind::kString, 0, std::move(text), {}}); }
+  /// Long texts are logs and source code of training scripts: no name of a weight.
+  bool push_string(std::string text) {
+    if (text.size() > kLongestText) return push_other();
+    return push({Kind::kString, 0, std::move(text), {}});
+  }
   bool push_sequence(std::vector<NodeId> items) {
     return push({Kind::kSequence, 0, {}, std::move(items)});
   }

@@ -22,7 +22,7 @@ constexpr size_t kLengthBytes = 8;
 // The format allows ten times as much, but a ViT's header has some 30 kB, and reading 100 MB of
 // hostile JSON takes seconds.
 constexpr size_t kLargestHeader = 10'000'000;
-constexpr size_t kLongestQuote = 100;
+constexpr size_t kLongestName = 1000, kLongestQuote = 100;
 constexpr std::string_view kMetadata = "__metadata__";
 
 struct Entry {
@@ -86,6 +86,8 @@ class HeaderReader {
     }
     tensor_ = std::move(name);
     if (tensor_ == kMetadata) return !std::exchange(has_metadata_, true) || stop("comes twice");
+    if (tensor_.size() > kLongestName)
+      return stop("has a name of " + std::to_string(tensor_.size()) + " bytes");
     if (entries.size() >= kMostTensors)
       return stop("is one of more than " + std::to_string(kMostTensors) + " tensors");
     const auto [entry, is_new] = entries.try_emplace(tensor_);
