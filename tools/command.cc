@@ -8,6 +8,7 @@
 #include "tools/batch/batch.h"
 #include "tools/classify.h"
 #include "tools/convert.h"
+#include "tools/eval.h"
 #include "tools/heads.h"
 #include "tools/info.h"
 #include "tools/models.h"
@@ -21,6 +22,7 @@ namespace {
 constexpr std::array kCommands{
     Command{"classify", "name the most likely classes of images", run_classify},
     Command{"batch", "the same for whole folders: a row for each, into a file", run_batch},
+    Command{"eval", "say how often a model is right, and where it is wrong", run_eval},
     Command{"attention", "show where a model looks in an image", run_attention},
     Command{"heads", "say what every attention head does", run_heads},
     Command{"info", "say what a model is", run_info},

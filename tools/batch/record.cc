@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "tools/output/csv.h"
 #include "tools/output/json.h"
 #include "tools/output/unicode.h"
 
@@ -12,13 +13,6 @@ namespace {
 constexpr std::string_view kHeader = "header", kOk = "ok", kFailed = "failed";
 constexpr size_t kNumber = 0, kPath = 1, kStatus = 2, kReason = 3;  // columns of CSV
 constexpr size_t kFixedColumns = 4;
-
-std::string csv_field(std::string_view field) {
-  if (field.find_first_of(",\"\r\n") == field.npos) return std::string(field);
-  std::string text = "\"";
-  for (const char c : field) text += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return text + '"';
-}
 
 std::string digits_of(float number) {
   std::array<char, 32> text;
@@ -144,25 +138,6 @@ std::size_t record_end(TextFormat format, std::string_view text) {
       return at + 1;
   }
   return text.npos;
-}
-
-std::optional<std::vector<std::string>> csv_fields(std::string_view record) {
-  if (record.ends_with('\n')) record.remove_suffix(1);
-  std::vector<std::string> fields(1);
-  bool within = false;
-  for (size_t i = 0; i < record.size(); ++i) {
-    const char c = record[i];
-    if (within && c == '"' && i + 1 < record.size() && record[i + 1] == '"')
-      fields.back() += record[++i];
-    else if (c == '"')
-      within = !within;
-    else if (c == ',' && !within)
-      fields.emplace_back();
-    else
-      fields.back() += c;
-  }
-  if (within) return std::nullopt;
-  return fields;
 }
 
 std::string to_hex(std::string_view bytes) {

@@ -29,9 +29,6 @@ std::optional<StoredRow> stored_row(TextFormat format, std::string_view record);
 /// The end of the first record in `text`, with its line break; npos: it is not whole.
 std::size_t record_end(TextFormat format, std::string_view text);
 
-/// The fields of a CSV record, without quotes; none if the quotes are wrong.
-std::optional<std::vector<std::string>> csv_fields(std::string_view record);
-
 /// Bytes as hexadecimal digits, and back; none where they are not.
 std::string to_hex(std::string_view bytes);
 std::optional<std::string> from_hex(std::string_view digits);

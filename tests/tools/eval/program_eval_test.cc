@@ -1,0 +1,160 @@
+// vit eval as a user runs it. The model of hf_vit has ten of ImageNet's classes and takes its own
+// picture for a great white shark (class 2), then a goldfish (1), then an electric ray (5).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/subprocess.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string kModel = golden("hf_vit");
+
+void put_picture(const std::string& path) {
+  fs::create_directories(fs::path(path).parent_path());
+  fs::copy_file(golden_image("hf_vit"), path);
+}
+
+json evaluated(const std::string& data) {
+  const Finished finished = run({"eval", "-m", kModel, "--json", data});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  return finished.out.empty() ? json{} : json::parse(finished.out);
+}
+
+TEST(EvalProgram, MatchesClassFoldersByNameWordnetIdAndIndex) {
+  const Folder folder;
+  put_picture(folder.path("data/great_white_shark/a.png"));
+  put_picture(folder.path("data/n01484850/b.png"));
+  put_picture(folder.path("data/1/deeper/c.PNG"));
+  put_picture(folder.path("data/2/.hidden.png"));
+  folder.write("data/notes.txt", "not an image");
+  folder.write("data/2/notes.txt", "not an image");
+  const json result = evaluated(folder.path("data"));
+  EXPECT_EQ(result.at("images"), 3);
+  EXPECT_DOUBLE_EQ(result.at("top1").get<double>(), 2.0 / 3.0);
+  EXPECT_DOUBLE_EQ(result.at("top5").get<double>(), 1.0);
+  EXPECT_EQ(result.at("worst").size(), 1u);
+  EXPECT_EQ(result.at("worst").at(0).at("truth"), "goldfish");
+  EXPECT_EQ(result.at("worst").at(0).at("predicted"), "great white shark");
+}
+
+TEST(EvalProgram, TakesTheClassFromImageNetsFileNames) {
+  const Folder folder;
+  put_picture(folder.path("n01484850_7.png"));
+  put_picture(folder.path("n01443537_8.png"));
+  EXPECT_DOUBLE_EQ(evaluated(folder.path()).at("top1").get<double>(), 0.5);
+  put_picture(folder.path("holiday.png"));
+  const Finished finished = run({"eval", "-m", kModel, folder.path()});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("holiday.png: no class given, expected "));
+}
+
+TEST(EvalProgram, ReadsCsvWithAndWithoutHeader) {
+  const Folder folder;
+  put_picture(folder.path("a, b.png"));
+  const std::string plain =
+      folder.write("plain.csv", "\"a, b.png\",great white shark\n\"a, b.png\",1\n");
+  EXPECT_DOUBLE_EQ(evaluated(plain).at("top1").get<double>(), 0.5);
+  const std::string named =
+      folder.write("named.csv", "id,Label,File\r\n1,n01484850,\"" + folder.path("a, b.png") +
+                                    "\"\r\n2,great-white-shark,\"a, b.png\"\r\n");
+  EXPECT_DOUBLE_EQ(evaluated(named).at("top1").get<double>(), 1.0);
+}
+
+TEST(EvalProgram, CountsAndListsWhatItCannotRead) {
+  const Folder folder;
+  put_picture(folder.path("data/2/good.png"));
+  folder.write("data/2/torn.jpg", "this is no JPEG");
+  const Finished finished = run({"eval", "-m", kModel, "--json", folder.path("data")});
+  EXPECT_EQ(finished.status, 1) << "something failed, and the rest is done all the same";
+  EXPECT_THAT(finished.err, HasSubstr("torn.jpg: "));
+  const json result = json::parse(finished.out);
+  EXPECT_EQ(result.at("images"), 1);
+  EXPECT_EQ(result.at("unreadable"), 1);
+  EXPECT_THAT(result.at("failures").at(0).at("file").get<std::string>(), HasSubstr("torn.jpg"));
+
+  const std::string list = folder.write("list.csv", "data/2/good.png,2\nnowhere.png,2\n");
+  const Finished missing = run({"eval", "-m", kModel, list});
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_THAT(missing.err, HasSubstr("nowhere.png: no such file"));
+  EXPECT_THAT(missing.out, HasSubstr("1 more could not be read and are in no figure"));
+}
+
+TEST(EvalProgram, WritesAReport) {
+  const Folder folder;
+  put_picture(folder.path("data/2/a.png"));
+  put_picture(folder.path("data/goldfish/b.png"));
+  const Finished finished =
+      run({"eval", "-m", kModel, folder.path("data"), "-o", folder.path("report")});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("top-1                 50.00 %   1 of 2"));
+  EXPECT_EQ(read_file(folder.path("report/confusion.csv")),
+            "true class,goldfish,great white shark\ngoldfish,0,1\ngreat white shark,0,1\n");
+  EXPECT_THAT(read_file(folder.path("report/confusion.png")), StartsWith("\x89PNG"));
+  EXPECT_THAT(read_file(folder.path("report/classes.csv")), HasSubstr("1,goldfish,1,0,0,,0,0"));
+  EXPECT_THAT(read_file(folder.path("report/index.html")), HasSubstr("Worst mistakes"));
+  EXPECT_EQ(run({"eval", "-m", kModel, folder.path("data"), "-o", folder.path("one.html")}).status,
+            0);
+  EXPECT_EQ(read_file(folder.path("one.html")), read_file(folder.path("report/index.html")));
+}
+
+struct Wrong {
+  std::vector<std::string> arguments;
+  int status;
+  std::string message;
+};
+
+TEST(EvalProgram, SaysWhatIsWrong) {
+  const Folder folder;
+  put_picture(folder.path("typo/goldfihs/a.png"));
+  put_picture(folder.path("typo/2/a.png"));
+  put_picture(folder.path("split/val/goldfish/a.png"));
+  fs::create_directories(folder.path("empty/goldfish"));
+  const std::string label = folder.write("label.csv", "a.png,2\nb.png,dolphin\n");
+  const std::string header = folder.write("header.csv", "picture,kind\na.png,2\n");
+  const std::string one = folder.write("one.csv", "a.png\n");
+  const std::vector<Wrong> cases{
+      {{}, 2, "0 operands given, expected one: a folder of class folders, or a CSV file"},
+      {{folder.path("typo"), "--worst", "many"}, 2, "option '--worst' got 'many'"},
+      {{folder.path("nowhere")}, 1, "nowhere: no such file or folder"},
+      {{folder.path("typo")},
+       1,
+       "class folder 'goldfihs' is no class of ViTForImageClassification by name, WordNet id or "
+       "index (0 to 9); did you mean 'goldfish'?"},
+      {{folder.path("split")}, 1, "split/val are; did you mean that?"},
+      {{folder.path("empty")}, 1, "empty: no image in it, expected files that end in .jpg"},
+      {{label}, 1, "label.csv: line 2: label 'dolphin' is no class of"},
+      {{header}, 1, "if this line names the columns, call them file and label"},
+      {{one}, 1, "one.csv: line 1: got 1 fields, expected a file and its label"},
+  };
+  for (const Wrong& wrong : cases) {
+    std::vector<std::string> arguments{"eval", "-m", kModel};
+    arguments.insert(arguments.end(), wrong.arguments.begin(), wrong.arguments.end());
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.status, wrong.status) << wrong.message;
+    EXPECT_THAT(finished.err, HasSubstr(wrong.message));
+    EXPECT_EQ(finished.out, "");
+  }
+}
+
+TEST(EvalProgram, DeitTinyIsRightOn78Of100Photographs) {
+  const fs::path shared = fs::path(VIT_SOURCE_DIR) / ".." / "shared";
+  const fs::path model = shared / "models" / "deit_tiny_patch16_224";
+  const fs::path images = shared / "images" / "imagenet-100";
+  if (!fs::exists(model) || !fs::exists(images))
+    GTEST_SKIP() << "needs ../shared/models and ../shared/images";
+  const Finished finished = run({"eval", "-m", model.string(), images.string()});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("top-1                 78.00 %   78 of 100"));
+  EXPECT_THAT(finished.out, HasSubstr("top-5                 94.00 %   94 of 100"));
+}
+
+}  // namespace
+}  // namespace vit::tools

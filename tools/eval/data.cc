@@ -1,0 +1,179 @@
+#include "tools/eval/data.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+
+#include "tools/batch/directory.h"
+#include "tools/model_options.h"
+#include "tools/output/csv.h"
+#include "vit/base/error.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ClassFolder {
+  fs::path path;
+  size_t truth = 0;
+};
+
+/// In the order of their names; a link to a folder may lead round in a circle and is left out.
+void visit_images(const fs::path& folder, const std::function<void(const fs::path&)>& visit) {
+  visit_directory(folder, [&](const DirectoryEntry& entry) {
+    const fs::path path = folder / entry.name;
+    if (entry.kind == EntryKind::kFolder && !fs::is_symlink(path))
+      visit_images(path, visit);
+    else if (entry.kind == EntryKind::kFile && looks_like_image(entry.name))
+      visit(path);
+    return true;
+  });
+}
+
+std::vector<fs::path> folders_in(const fs::path& folder) {
+  std::vector<fs::path> folders;
+  visit_directory(folder, [&](const DirectoryEntry& entry) {
+    if (entry.kind == EntryKind::kFolder) folders.push_back(folder / entry.name);
+    return true;
+  });
+  return folders;
+}
+
+/// data/ was given, its classes lie in data/val/.
+bool holds_classes(const fs::path& folder, const ClassNames& names) {
+  const auto inner = folders_in(folder);
+  return !inner.empty() && std::ranges::all_of(inner, [&](const fs::path& path) {
+    return names.find(path.filename().string()).has_value();
+  });
+}
+
+[[noreturn]] void fail_unmatched(const fs::path& folder, const std::vector<fs::path>& unmatched,
+                                 const ClassNames& names) {
+  for (const fs::path& path : unmatched)
+    if (holds_classes(path, names))
+      fail(folder.string(), ": its folders are no classes of ", names.model(), ", but those in ",
+           path.string(), " are; did you mean that?");
+  std::string more;
+  constexpr size_t kShown = 5;
+  for (size_t i = 1; i < std::min(unmatched.size(), kShown); ++i)
+    more += (i == 1 ? " '" : ", '") + unmatched[i].filename().string() + "'";
+  if (unmatched.size() > kShown) more += ", …";
+  if (!more.empty())
+    more = "; nor are " + std::to_string(unmatched.size() - 1) + " other folders:" + more;
+  fail(folder.string(), ": class folder ", names.explain(unmatched.front().filename().string()),
+       more);
+}
+
+std::vector<ClassFolder> match_folders(const fs::path& folder, const std::vector<fs::path>& paths,
+                                       const ClassNames& names) {
+  std::vector<ClassFolder> matched;
+  std::vector<fs::path> unmatched;
+  for (const fs::path& path : paths) {
+    if (const auto found = names.find(path.filename().string()))
+      matched.push_back({path, *found});
+    else
+      unmatched.push_back(path);
+  }
+  if (!unmatched.empty()) fail_unmatched(folder, unmatched, names);
+  return matched;
+}
+
+std::function<void(const TakeImage&)> list_class_folders(std::vector<ClassFolder> folders) {
+  return [folders = std::move(folders)](const TakeImage& take) {
+    std::uint64_t number = 0;
+    for (const ClassFolder& folder : folders)
+      visit_images(folder.path, [&](const fs::path& path) {
+        take({path.string(), number++, folder.truth});
+      });
+  };
+}
+
+/// n01440764_10026.JPEG, as ImageNet names its files.
+std::function<void(const TakeImage&)> list_named_files(const fs::path& folder,
+                                                       const ClassNames& names) {
+  return [folder, &names](const TakeImage& take) {
+    std::uint64_t number = 0;
+    visit_images(folder, [&](const fs::path& path) {
+      const std::string name = path.filename().string();
+      const auto id = leading_wordnet_id(name);
+      const auto truth = id.empty() ? std::nullopt : names.find(id);
+      if (id.empty())
+        fail(path.string(), ": no class given, expected ", folder.string(),
+             "/CLASS/IMAGE, or names that begin with a WordNet id such as n01440764");
+      if (!truth) fail(path.string(), ": ", names.explain(id));
+      take({path.string(), number++, *truth});
+    });
+  };
+}
+
+/// Which columns of a CSV file are meant.
+struct Columns {
+  size_t file = 0;
+  size_t label = 1;
+  bool header = false;
+};
+
+std::optional<size_t> column_named(const std::vector<std::string>& fields,
+                                   std::initializer_list<std::string_view> words) {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    std::string small = fields[i];
+    std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (std::ranges::find(words, small) != words.end()) return i;
+  }
+  return std::nullopt;
+}
+
+Columns columns_of(const std::vector<std::string>& first) {
+  const auto file =
+      column_named(first, {"file", "path", "image", "filename", "file_name", "filepath"});
+  const auto label = column_named(first, {"label", "class", "target", "category", "truth"});
+  if (!file || !label) return {};
+  return {*file, *label, true};
+}
+
+std::function<void(const TakeImage&)> list_csv(const std::string& path, const ClassNames& names) {
+  return [path, &names](const TakeImage& take) {
+    CsvReader reader(path);
+    Columns columns;
+    std::uint64_t number = 0;
+    for (bool first = true; const auto fields = reader.next(); first = false) {
+      if (first && (columns = columns_of(*fields)).header) continue;
+      const auto where = [&] { return path + ": line " + std::to_string(reader.line()) + ": "; };
+      if (fields->size() <= std::max(columns.file, columns.label))
+        fail(where(), "got ", fields->size(), " fields, expected a file and its label");
+      const std::string& label = (*fields)[columns.label];
+      const auto truth = names.find(label);
+      if (!truth)
+        fail(where(), "label ", names.explain(label),
+             first ? "; if this line names the columns, call them file and label" : "");
+      const fs::path file = fs::path(path).parent_path() / (*fields)[columns.file];
+      take({file.string(), number++, *truth});
+    }
+  };
+}
+
+std::function<void(const TakeImage&)> list_folder(const fs::path& folder, const ClassNames& names) {
+  const auto folders = folders_in(folder);
+  if (folders.empty()) return list_named_files(folder, names);
+  return list_class_folders(match_folders(folder, folders, names));
+}
+
+}  // namespace
+
+LabelledFiles open_labelled(const std::string& path, const ClassNames& names, patch::Exif exif) {
+  if (!fs::exists(path)) fail(path, ": no such file or folder");
+  LabelledFiles files;
+  files.source.list = fs::is_directory(path) ? list_folder(path, names) : list_csv(path, names);
+  files.source.read = [exif](const LabelledImage& image) {
+    return patch::read_image(image.name, exif);
+  };
+  files.source.list([&](const LabelledImage&) { ++files.images; });
+  if (files.images == 0)
+    fail(path, fs::is_directory(path)
+                   ? ": no image in it, expected files that end in .jpg, .png, .webp, .bmp or .tif"
+                   : ": no image in it, expected lines of file,label");
+  return files;
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,25 @@
+/// Labelled images on disk: a folder of class folders, or a CSV file of files and labels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tools/eval/class_names.h"
+#include "tools/eval/evaluate.h"
+
+namespace vit::tools {
+
+struct LabelledFiles {
+  LabelledSource source;
+  std::uint64_t images = 0;
+};
+
+/// Listed twice, never held: once here, to count them and to be sure of every label before the
+/// first image runs, and once by the source. Throws an Error for a label that is no class.
+///
+/// A folder: folders named after classes, with images at any depth below; or images whose names
+/// begin with a WordNet id. CSV: file and label, in columns so named or the first two; a relative
+/// file lies beside the CSV. `names` must outlive the source.
+LabelledFiles open_labelled(const std::string& path, const ClassNames& names, patch::Exif exif);
+
+}  // namespace vit::tools

@@ -1,0 +1,133 @@
+#include "tools/eval/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <new>
+#include <tuple>
+
+#include "patch/recipe.h"
+#include "vit/base/error.h"
+#include "vit/base/thread_pool.h"
+#include "vit/model/model.h"
+
+namespace vit::tools {
+namespace {
+
+/// Images between two looks at what was found. The workers wait for each other there, so not few.
+constexpr size_t kImagesAtOnce = 256;
+
+struct Found {
+  Answer answer;
+  std::string error;
+};
+
+class Run {
+ public:
+  Run(const Classifier& classifier, const LabelledSource& source, size_t worst,
+      const EvaluationHooks& hooks)
+      : classifier_(classifier),
+        source_(source),
+        hooks_(hooks),
+        workspaces_(classifier.threads().size()),
+        worst_(worst),
+        result_{.tally = Tally(classifier.config().classes), .worst = {}, .failures = {}} {}
+
+  Evaluation finish() {
+    source_.list([&](LabelledImage image) {
+      waiting_.push_back(std::move(image));
+      if (waiting_.size() == kImagesAtOnce) run_waiting();
+    });
+    run_waiting();
+    result_.worst = worst_.sorted();
+    return std::move(result_);
+  }
+
+ private:
+  void run_waiting() {
+    found_.assign(waiting_.size(), {});
+    parallel_for(&classifier_.threads(), waiting_.size(), [&](size_t i, size_t worker) {
+      try {
+        found_[i].answer = answer(waiting_[i], worker);
+      } catch (const std::bad_alloc&) {
+        found_[i].error = waiting_[i].name + ": out of memory";
+      } catch (const std::exception& error) {
+        found_[i].error = error.what();
+      }
+    });
+    for (size_t i = 0; i < waiting_.size(); ++i) count(std::move(waiting_[i]), found_[i]);
+    waiting_.clear();
+    if (hooks_.progressed) hooks_.progressed(result_.tally);
+  }
+
+  Answer answer(const LabelledImage& image, size_t worker) {
+    const Model& model = classifier_.model();
+    auto& workspace = workspaces_[worker];
+    if (!workspace) workspace = std::make_unique<ModelWorkspace>(model);
+    patch::apply_recipe(source_.read(image), classifier_.recipe(), workspace->recipe,
+                        workspace->pixels);
+    std::vector<float> logits(model.config.outputs());
+    run(model, *workspace, logits);
+    if (!std::ranges::all_of(logits, [](float x) { return std::isfinite(x); }))
+      fail(image.name, ": the model's answer is not a number");
+    return judge(classifier_.probabilities(logits), image.truth);
+  }
+
+  void count(LabelledImage image, const Found& found) {
+    if (found.error.empty()) {
+      result_.tally.add(found.answer);
+      if (!found.answer.right()) worst_.add({std::move(image), found.answer});
+      return;
+    }
+    const std::string repeated = image.name + ": ";
+    Failure failure{image.name, found.error.starts_with(repeated)
+                                    ? found.error.substr(repeated.size())
+                                    : found.error};
+    ++result_.unreadable;
+    if (hooks_.failed) hooks_.failed(failure);
+    if (result_.failures.size() < Evaluation::kFailuresKept)
+      result_.failures.push_back(std::move(failure));
+  }
+
+  const Classifier& classifier_;
+  const LabelledSource& source_;
+  const EvaluationHooks& hooks_;
+  std::vector<std::unique_ptr<ModelWorkspace>> workspaces_;  // one per worker
+  std::vector<LabelledImage> waiting_;
+  std::vector<Found> found_;  // for each of them
+  WorstMistakes worst_;
+  Evaluation result_;
+};
+
+}  // namespace
+
+bool worse(const Mistake& a, const Mistake& b) {
+  const auto key = [](const Mistake& m) {
+    return std::tuple(-m.answer.confidence, m.answer.truth_probability,
+                      std::string_view(m.image.name), m.image.number);
+  };
+  return key(a) < key(b);
+}
+
+void WorstMistakes::add(Mistake mistake) {
+  if (most_ == 0 || (heap_.size() == most_ && !worse(mistake, heap_.front()))) return;
+  if (heap_.size() == most_) {
+    std::ranges::pop_heap(heap_, worse);
+    heap_.pop_back();
+  }
+  heap_.push_back(std::move(mistake));
+  std::ranges::push_heap(heap_, worse);
+}
+
+std::vector<Mistake> WorstMistakes::sorted() const {
+  std::vector<Mistake> mistakes = heap_;
+  std::ranges::sort(mistakes, worse);
+  return mistakes;
+}
+
+Evaluation evaluate(const Classifier& classifier, const LabelledSource& source, size_t worst,
+                    const EvaluationHooks& hooks) {
+  return Run(classifier, source, worst, hooks).finish();
+}
+
+}  // namespace vit::tools

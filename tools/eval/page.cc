@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <cmath>
+
+#include "tools/attention/index_page.h"
+#include "tools/draw/heatmap.h"
+#include "tools/eval/page_style.h"
+#include "tools/eval/report.h"
+#include "tools/explorer/page.h"
+#include "tools/output/file.h"
+#include "tools/output/model_report.h"
+#include "tools/output/unicode.h"
+#include "vit/base/error.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kThumbnailEdge = 240, kConfusionsShown = 12, kFailuresShown = 100;
+
+std::string safe(std::string_view text) {
+  return html_escaped(printable(text));
+}
+
+std::string figure_html(const std::string& value, const char* name, const std::string& remark) {
+  return "<li><span class=\"faint\">" + std::string(name) + "</span><b>" + value +
+         "</b><span class=\"faint\">" + remark + "</span></li>\n";
+}
+
+std::string figures_html(const Tally& tally) {
+  const auto of = [&](std::uint64_t part) {
+    return format_count(part) + " of " + format_count(tally.images());
+  };
+  const MeanScore mean = tally.mean();
+  return "<ul class=\"figures\">\n" +
+         figure_html(percentage(tally.top1()), "top-1", of(tally.right())) +
+         figure_html(percentage(tally.top5()), "top-5", of(tally.in_top5())) +
+         figure_html(
+             percentage(mean.f1), "F1",
+             "precision " + percentage(mean.precision) + ", recall " + percentage(mean.recall)) +
+         figure_html(percentage(tally.calibration_error()), "calibration error",
+                     "on average " + percentage(tally.mean_confidence()) + " sure") +
+         "</ul>\n";
+}
+
+std::string confusion_html(const EvaluationReport& report) {
+  return "<figure><h2>Confusion matrix</h2><p class=\"faint\">Rows are the true classes; colours "
+         "are shares of a row.</p><img alt=\"Confusion matrix\" src=\"data:image/png;base64," +
+         base64(encode_picture(confusion_picture(report), ".png")) + "\"></figure>\n";
+}
+
+/// How often answers of each confidence are right; on the diagonal confidence can be believed.
+std::string reliability_html(const Tally& tally) {
+  constexpr double kLeft = 34, kTop = 8, kSide = 280;
+  const auto number = [](double value) { return number_text("%.1f", value); };
+  std::string svg = "<svg viewBox=\"0 0 330 330\" role=\"img\" aria-label=\"Reliability\">";
+  for (int i = 0; i <= 4; ++i) {
+    const double at = kSide * i / 4.0;
+    const std::string y = number(kTop + kSide - at), x = number(kLeft + at);
+    svg += "<line class=\"axis\" x1=\"" + number(kLeft) + "\" x2=\"" + number(kLeft + kSide) +
+           "\" y1=\"" + y + "\" y2=\"" + y + "\"/><text x=\"28\" y=\"" + y +
+           "\" dy=\"4\" text-anchor=\"end\">" + std::to_string(25 * i) + "</text><text x=\"" + x +
+           "\" y=\"" + number(kTop + kSide + 16) + "\" text-anchor=\"middle\">" +
+           std::to_string(25 * i) + "</text>";
+  }
+  const double width = kSide / static_cast<double>(Tally::kBins);
+  for (size_t i = 0; i < Tally::kBins; ++i) {
+    const ConfidenceBin& bin = tally.bins()[i];
+    if (bin.images == 0) continue;
+    const double height = std::max(1.0, kSide * bin.accuracy());
+    svg += "<rect class=\"bin\" rx=\"2\" x=\"" +
+           number(kLeft + width * static_cast<double>(i) + 1) + "\" y=\"" +
+           number(kTop + kSide - height) + "\" width=\"" + number(width - 2) + "\" height=\"" +
+           number(height) + "\"><title>" + format_count(bin.images) + " images, " +
+           percentage(bin.mean_confidence()) + " sure, " + percentage(bin.accuracy()) +
+           " right</title></rect>";
+  }
+  svg += "<line class=\"ideal\" x1=\"" + number(kLeft) + "\" y1=\"" + number(kTop + kSide) +
+         "\" x2=\"" + number(kLeft + kSide) + "\" y2=\"" + number(kTop) +
+         "\"/><text x=\"174\" y=\"324\" text-anchor=\"middle\">confidence in %</text></svg>";
+  return "<figure><h2>Can its confidence be believed?</h2><p class=\"faint\">Share of right "
+         "answers, "
+         "in %, by confidence; the dashed line is perfect.</p>" +
+         svg + "</figure>\n";
+}
+
+std::string confusions_html(const EvaluationReport& report) {
+  std::string html;
+  for (const Confusion& c : report.evaluation.tally.most_confused(kConfusionsShown))
+    html += "<li><b>" + format_count(c.images) + "</b><span>" + safe(report.names.label(c.truth)) +
+            " <span class=\"faint\">taken for</span> " + safe(report.names.label(c.predicted)) +
+            "</span></li>\n";
+  if (html.empty()) return "";
+  return "<section><h2>Most frequent mistakes</h2><ul class=\"pairs\">\n" + html +
+         "</ul></section>\n";
+}
+
+std::string thumbnail_html(const Mistake& mistake, const ReadImage& read) {
+  try {
+    Image image = read(mistake.image);
+    const double scale = static_cast<double>(kThumbnailEdge) /
+                         static_cast<double>(std::max(image.width, image.height));
+    const auto reduced = [&](size_t edge) {
+      const double wanted = std::round(scale * static_cast<double>(edge));
+      return std::max<size_t>(1, static_cast<size_t>(wanted));
+    };
+    if (scale < 1.0) image = scaled(image, reduced(image.width), reduced(image.height));
+    const bool small = scale > 2.0;  // pixels are to be seen as such, and exactly
+    return std::string("<img") + (small ? " class=\"small\"" : "") + " alt=\"" +
+           safe(mistake.image.name) + "\" src=\"data:image/" + (small ? "png" : "jpeg") +
+           ";base64," + base64(encode_picture(image, small ? ".png" : ".jpg")) + "\">";
+  } catch (const std::exception&) {  // it could be read a moment ago
+    return "<div class=\"none\">no longer readable</div>";
+  }
+}
+
+std::string said_html(const char* kind, const std::string& label, double probability) {
+  return "<div class=\"said " + std::string(kind) + "\"><span>" + safe(label) + "</span><span>" +
+         number_text("%.1f %%", 100.0 * probability) +
+         "</span><i style=\"--part:" + number_text("%.4f", probability) + "\"></i></div>";
+}
+
+std::string mistakes_html(const EvaluationReport& report, const ReadImage& read) {
+  const auto& worst = report.evaluation.worst;
+  if (worst.empty()) return "";
+  std::string html =
+      "<section><h2>Worst mistakes</h2><p class=\"faint\">Wrong and sure of it. Above, what it was "
+      "taken for; below, what it is.</p>\n<ul class=\"cards\">\n";
+  for (const Mistake& mistake : worst) {
+    const Answer& answer = mistake.answer;
+    html += "<li>" + thumbnail_html(mistake, read) +
+            said_html("wrong", report.names.label(answer.predicted), answer.confidence) +
+            said_html("right", report.names.label(answer.truth), answer.truth_probability) +
+            "<p class=\"faint\">" + safe(fs::path(mistake.image.name).filename().string()) +
+            "</p></li>\n";
+  }
+  return html + "</ul></section>\n";
+}
+
+std::string share_cell(std::optional<double> share) {
+  return "<td data-value=\"" + number_text("%.9g", share.value_or(-1.0)) + "\">" +
+         percentage(share) + "</td>";
+}
+
+std::string classes_html(const EvaluationReport& report) {
+  const Tally& tally = report.evaluation.tally;
+  const auto count_cell = [](std::uint64_t count) {
+    return "<td data-value=\"" + std::to_string(count) + "\">" + format_count(count) + "</td>";
+  };
+  std::string html = "<section><h2>Classes</h2><div class=\"scroll\"><table><thead><tr>";
+  for (const auto* name : {"class", "images", "predicted", "precision", "recall", "F1"})
+    html += std::string("<th scope=\"col\">") + name + "</th>";
+  html += "</tr></thead>\n<tbody>\n";
+  for (const size_t i : tally.occurring()) {
+    const ClassScore& score = tally.classes()[i];
+    html += "<tr><td>" + safe(report.names.label(i)) + "</td>" + count_cell(score.images) +
+            count_cell(score.predicted) + share_cell(score.precision()) +
+            share_cell(score.recall()) + share_cell(score.f1()) + "</tr>\n";
+  }
+  return html + "</tbody></table></div></section>\n";
+}
+
+std::string failures_html(const Evaluation& evaluation) {
+  if (evaluation.unreadable == 0) return "";
+  std::string html = "<section><h2>" + format_count(evaluation.unreadable) +
+                     " could not be read</h2><p class=\"faint\">They are in no figure.</p><ul>\n";
+  for (size_t i = 0; i < std::min(evaluation.failures.size(), kFailuresShown); ++i)
+    html += "<li>" + safe(evaluation.failures[i].name) + ": " +
+            safe(evaluation.failures[i].reason) + "</li>\n";
+  if (evaluation.unreadable > kFailuresShown) html += "<li>…</li>\n";
+  return html + "</ul></section>\n";
+}
+
+}  // namespace
+
+std::string evaluation_page(const EvaluationReport& report, const ReadImage& read) {
+  const Tally& tally = report.evaluation.tally;
+  const std::string model = safe(report.names.model()), data = safe(report.data);
+  return "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>" +
+         model + " on " + data + "</title>\n<style>" + std::string(kEvaluationStyle) +
+         "</style>\n<h1>" + model + "</h1>\n<p class=\"faint\">on " + data + ": " +
+         format_count(tally.images()) + " images of " + format_count(tally.classes_with_images()) +
+         " classes</p>\n" + figures_html(tally) + "<div class=\"pair\">\n" +
+         confusion_html(report) + "<div>\n" + reliability_html(tally) + confusions_html(report) +
+         "</div>\n</div>\n" + mistakes_html(report, read) + classes_html(report) +
+         failures_html(report.evaluation) + "<script>" + std::string(kEvaluationScript) +
+         "</script>\n</html>\n";
+}
+
+void write_evaluation(const fs::path& output, const EvaluationReport& report,
+                      const ReadImage& read) {
+  if (output.extension() == ".html") return write_file(output, evaluation_page(report, read));
+  std::error_code error;
+  fs::create_directories(output, error);
+  if (error) fail(output.string(), ": cannot make this folder: ", error.message());
+  write_file(output / "confusion.csv", confusion_csv(report));
+  write_file(output / "confusion.png", encode_picture(confusion_picture(report), ".png"));
+  write_file(output / "classes.csv", classes_csv(report));
+  write_file(output / "index.html", evaluation_page(report, read));
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,42 @@
+/// What an evaluation found: for people, for programs, as tables, as a picture and as a page.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "tools/draw/canvas.h"
+#include "tools/eval/class_names.h"
+#include "tools/eval/evaluate.h"
+
+namespace vit::tools {
+
+struct EvaluationReport {
+  std::string data;  ///< what the images were, as given
+  const ClassNames& names;
+  const Evaluation& evaluation;
+};
+
+using ReadImage = std::function<patch::Image(const LabelledImage&)>;
+
+std::string evaluation_text(const EvaluationReport& report);
+std::string evaluation_json(const EvaluationReport& report);
+
+/// A line per class that occurs.
+std::string classes_csv(const EvaluationReport& report);
+/// A row per true class, a column per predicted one, of the classes that occur.
+std::string confusion_csv(const EvaluationReport& report);
+/// The same as shares of each row. Thousands of classes are drawn several to a pixel.
+Image confusion_picture(const EvaluationReport& report);
+
+/// Self-contained: pictures are in it, no network.
+std::string evaluation_page(const EvaluationReport& report, const ReadImage& read);
+
+/// A name that ends in .html: the page. Else a folder, made where it is missing: index.html,
+/// confusion.csv, confusion.png, classes.csv.
+void write_evaluation(const std::filesystem::path& output, const EvaluationReport& report,
+                      const ReadImage& read);
+
+/// "78.00 %", and a dash for none.
+std::string percentage(std::optional<double> share);
+
+}  // namespace vit::tools

@@ -1,0 +1,84 @@
+#include "tools/output/csv.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "vit/base/error.h"
+
+namespace vit::tools {
+namespace {
+
+/// The fields of a record that comes in pieces: where one ends within quotes, more follows.
+struct Scanner {
+  std::vector<std::string> fields{1};
+  bool quoted = false;
+  bool begun = false;  ///< the current field has a character or was in quotes
+
+  void feed(std::string_view text) {
+    for (size_t i = 0; i < text.size(); ++i) {
+      const char c = text[i];
+      if (quoted && c == '"' && text.substr(i + 1).starts_with('"')) {
+        fields.back() += text[++i];
+      } else if (quoted && c == '"') {
+        quoted = false;
+      } else if (quoted) {
+        fields.back() += c;
+      } else if (c == '"' && !begun) {
+        quoted = begun = true;
+      } else if (c == ',') {
+        fields.emplace_back();
+        begun = false;
+      } else if (c != '\r' || i + 1 != text.size()) {
+        fields.back() += c;
+        begun = true;
+      }
+    }
+  }
+};
+
+}  // namespace
+
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+std::optional<std::vector<std::string>> csv_fields(std::string_view record) {
+  if (record.ends_with('\n')) record.remove_suffix(1);
+  Scanner scanner;
+  scanner.feed(record);
+  if (scanner.quoted) return std::nullopt;
+  return std::move(scanner.fields);
+}
+
+CsvReader::CsvReader(const std::string& path) : path_(path), file_(path, std::ios::binary) {
+  if (!file_) fail(path, ": cannot read: ", std::strerror(errno));
+}
+
+std::optional<std::vector<std::string>> CsvReader::next() {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  for (std::string text; std::getline(file_, text);) {
+    line_ = ++lines_read_;
+    if (line_ == 1 && text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+    if (!text.empty() && text != "\r") return read_record(text);
+  }
+  if (file_.bad()) fail(path_, ": cannot read: ", std::strerror(errno));
+  return std::nullopt;
+}
+
+std::vector<std::string> CsvReader::read_record(std::string_view first_line) {
+  Scanner scanner;
+  scanner.feed(first_line);
+  for (std::string more; scanner.quoted; scanner.feed(more)) {
+    if (!std::getline(file_, more))
+      fail(path_, ": line ", line_, ": a quote is opened and never closed");
+    ++lines_read_;
+    scanner.fields.back() += '\n';
+  }
+  return std::move(scanner.fields);
+}
+
+}  // namespace vit::tools
