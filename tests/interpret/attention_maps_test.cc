@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "patch/image.h"
+#include "tests/interpret/synthetic.h"
 #include "tests/support/golden.h"
 #include "tests/support/random.h"
 #include "tests/support/random_checkpoint.h"
@@ -60,23 +61,9 @@ TEST(AttentionMaps, HoldThePoolsOwnAttentionWhereThereIsOne) {
   EXPECT_TRUE(capture_golden("timm_vit").pooling.empty());
 }
 
-ModelConfig small_config(size_t branches = 1) {
-  ModelConfig config;
-  config.image_height = config.image_width = 32;
-  config.patch_height = config.patch_width = 8;
-  config.position_grid = {4, 4};
-  config.width = 24;
-  config.depth = 3;
-  config.heads = config.key_value_heads = 3;
-  config.mlp_width = 48;
-  config.classes = 5;
-  config.branches = branches;
-  return config;
-}
-
 /// Merging is undone by hand, layer by layer.
 TEST(AttentionMaps, AMergedTokenLooksAsOneAndSharesWhatItReceives) {
-  const ModelConfig config = small_config();
+  const ModelConfig config = test::small_config();
   const Model model = load_model(test::random_checkpoint(config));
   ModelWorkspace workspace(model, 3);
   const Matrix pixels = test::random_matrix(3, 32 * 32, 7);
@@ -146,7 +133,7 @@ weights::Checkpoint without_values(const ModelConfig& config, const std::string&
 }
 
 TEST(Ablation, EqualsAModelWhoseHeadHasNoValues) {
-  const ModelConfig config = small_config();
+  const ModelConfig config = test::small_config();
   const Model model = load_model(test::random_checkpoint(config));
   const std::vector<float> whole = answer_of(model, nullptr);
   for (size_t head = 0; head < config.heads; ++head) {
@@ -164,7 +151,7 @@ TEST(Ablation, EqualsAModelWhoseHeadHasNoValues) {
 }
 
 TEST(Ablation, CountsHeadsThroughParallelBranches) {
-  const ModelConfig config = small_config(2);
+  const ModelConfig config = test::small_config(2);
   const Model model = load_model(test::random_checkpoint(config));
   ModelTaps taps;
   taps.encoder.silenced = {{}, {4}, {}};

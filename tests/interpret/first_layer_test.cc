@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/interpret/synthetic.h"
 #include "tests/support/random.h"
 #include "tests/support/random_checkpoint.h"
 #include "vit/base/error.h"
@@ -22,22 +23,17 @@ double cosine(std::span<const float> a, std::span<const float> b) {
   return ab / std::sqrt(aa * bb);
 }
 
-ModelConfig small_config() {
-  ModelConfig config;
+/// Not square.
+ModelConfig wide_config() {
+  ModelConfig config = test::small_config();
   config.image_height = 24;
-  config.image_width = 32;
-  config.patch_height = config.patch_width = 8;
   config.position_grid = {3, 4};
-  config.width = 24;
   config.depth = 1;
-  config.heads = config.key_value_heads = 3;
-  config.mlp_width = 48;
-  config.classes = 5;
   return config;
 }
 
 TEST(FirstLayer, PositionsAreComparedByTheirCosine) {
-  const Model model = load_model(test::random_checkpoint(small_config()));
+  const Model model = load_model(test::random_checkpoint(wide_config()));
   const Matrix similarity = position_similarity(model);
   ASSERT_EQ(similarity.rows(), 12u);
   for (size_t i = 0; i < 12; ++i)
@@ -49,7 +45,7 @@ TEST(FirstLayer, PositionsAreComparedByTheirCosine) {
 }
 
 TEST(FirstLayer, AModelWithoutPositionsSaysSo) {
-  ModelConfig config = small_config();
+  ModelConfig config = wide_config();
   config.positions = PositionKind::kNone;
   const Model model = load_model(test::random_checkpoint(config));
   try {
@@ -84,7 +80,7 @@ TEST(FirstLayer, FindsPlantedComponentsInTheOrderOfTheirVariance) {
 }
 
 TEST(FirstLayer, ReadsTheFiltersOfAModel) {
-  const Model model = load_model(test::random_checkpoint(small_config()));
+  const Model model = load_model(test::random_checkpoint(wide_config()));
   const FilterComponents found = filter_components(model, 100);
   EXPECT_EQ(found.components.rows(), 24u);  // as many as there are filters
   EXPECT_EQ(found.components.cols(), 3u * 8 * 8);

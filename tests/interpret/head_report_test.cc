@@ -12,19 +12,6 @@
 namespace vit::interpret {
 namespace {
 
-ModelConfig small_config() {
-  ModelConfig config;
-  config.image_height = config.image_width = 32;
-  config.patch_height = config.patch_width = 8;
-  config.position_grid = {4, 4};
-  config.width = 24;
-  config.depth = 3;
-  config.heads = config.key_value_heads = 3;
-  config.mlp_width = 48;
-  config.classes = 5;
-  return config;
-}
-
 /// The checkpoint with the columns of W_O that read one head at zero: nothing of it gets out.
 weights::Checkpoint with_dead_head(const ModelConfig& config, HeadId id) {
   weights::Checkpoint checkpoint = test::random_checkpoint(config);
@@ -49,7 +36,7 @@ void fill_pixels(ModelWorkspace& workspace, unsigned seed) {
 }
 
 TEST(HeadReport, FindsAPlantedDeadHeadAndNoOther) {
-  const ModelConfig config = small_config();
+  const ModelConfig config = test::small_config();
   const Model model = load_model(with_dead_head(config, {1, 2}));
   HeadCensus census(config);
   ModelWorkspace workspace(model);
@@ -71,7 +58,7 @@ TEST(HeadReport, FindsAPlantedDeadHeadAndNoOther) {
 }
 
 TEST(HeadReport, AblationEqualsWholePassesWithTheHeadSilenced) {
-  const ModelConfig config = small_config();
+  const ModelConfig config = test::small_config();
   const Model model = load_model(test::random_checkpoint(config));
   ModelWorkspace workspace(model);
   fill_pixels(workspace, 1);
@@ -106,7 +93,7 @@ TEST(HeadReport, ComparesAnswersByTheirDivergence) {
 }
 
 TEST(HeadReport, AveragesOverImagesAndRecognisesTheMeanAttention) {
-  ModelConfig config = small_config();
+  ModelConfig config = test::small_config();
   config.depth = 1;
   config.heads = config.key_value_heads = 2;
   const TokenLayout layout = token_layout(config);

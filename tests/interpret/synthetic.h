@@ -1,4 +1,4 @@
-/// Attention matrices with known contents.
+/// Small models, and attention matrices with known contents.
 #pragma once
 
 #include <cmath>
@@ -9,6 +9,20 @@
 #include "vit/interpret/attention_maps.h"
 
 namespace vit::test {
+
+inline ModelConfig small_config(size_t branches = 1) {
+  ModelConfig config;
+  config.image_height = config.image_width = 32;
+  config.patch_height = config.patch_width = 8;
+  config.position_grid = {4, 4};
+  config.width = 24;
+  config.depth = 3;
+  config.heads = config.key_value_heads = 3;
+  config.mlp_width = 48;
+  config.classes = 5;
+  config.branches = branches;
+  return config;
+}
 
 inline interpret::TokenLayout layout_of(GridSize grid, size_t registers = 0) {
   interpret::TokenLayout layout{.prefix = {PrefixToken::kClass}, .grid = grid};

@@ -1,14 +1,8 @@
-#include <cstdint>
-#include <nlohmann/json.hpp>
-
+#include "tools/output/json.h"
 #include "tools/output/model_report.h"
 
 namespace vit::tools {
 namespace {
-
-/// Keys in the order written; float, so that 0.1f is written 0.1 and not 0.10000000149011612.
-using Json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool,
-                                  std::int64_t, std::uint64_t, float>;
 
 Json input_json(const ModelConfig& c) {
   Json prefix = Json::array();
@@ -54,19 +48,6 @@ Json head_json(const ModelConfig& c) {
   return json;
 }
 
-Json recipe_json(const Recipe& recipe) {
-  Json json;
-  json["resize"] = to_string(recipe.resize);
-  json["resize_height"] = recipe.resize_height;
-  json["resize_width"] = recipe.resize_width;
-  json["interpolation"] = to_string(recipe.interpolation);
-  json["crop_height"] = recipe.crop_height;
-  json["crop_width"] = recipe.crop_width;
-  json["mean"] = recipe.mean;
-  json["std"] = recipe.std;
-  return json;
-}
-
 }  // namespace
 
 std::string to_json(const ModelReport& r, bool with_tensors) {
@@ -81,7 +62,7 @@ std::string to_json(const ModelReport& r, bool with_tensors) {
   json["input"] = input_json(r.config);
   json["encoder"] = encoder_json(r.config);
   json["head"] = head_json(r.config);
-  json["recipe"] = recipe_json(r.recipe);
+  json["recipe"] = to_json(r.recipe);
   json["labels"] = r.labels;
   json["parameters"] = r.parameters;
   json["multiply_adds"] = r.multiply_adds;

@@ -1,5 +1,6 @@
 #include "weights/configs/json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -98,6 +99,16 @@ std::optional<std::vector<double>> Fields::numbers(std::string_view name) const 
     numbers.push_back(element.get<double>());
   }
   return numbers;
+}
+
+std::optional<std::array<float, 3>> Fields::triple(std::string_view name) const {
+  const auto values = numbers(name);
+  if (!values) return {};
+  if (values->size() != 3) refuse(name, "three numbers");
+  std::array<float, 3> triple{};
+  std::transform(values->begin(), values->end(), triple.begin(),
+                 [](double number) { return static_cast<float>(number); });
+  return triple;
 }
 
 std::optional<Fields> Fields::object(std::string_view name) const {

@@ -1,6 +1,7 @@
 /// JSON files with messages for people: which file, which field, what was expected.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,6 +28,7 @@ class Fields {
   std::optional<bool> flag(std::string_view name) const;
   std::optional<std::string> text(std::string_view name) const;
   std::optional<std::vector<double>> numbers(std::string_view name) const;
+  std::optional<std::array<float, 3>> triple(std::string_view name) const;
   std::optional<Fields> object(std::string_view name) const;
   /// Null if absent.
   const nlohmann::json* find(std::string_view name) const;

@@ -40,14 +40,6 @@ ModelConfig own_tower(const Fields& model, const Fields& vision, const ModelConf
   return c;
 }
 
-void set_triple(const Fields& fields, std::string_view name, std::array<float, 3>& values) {
-  const auto numbers = fields.numbers(name);
-  if (!numbers) return;
-  if (numbers->size() != 3) fields.refuse(name, "three numbers");
-  std::transform(numbers->begin(), numbers->end(), values.begin(),
-                 [](double number) { return static_cast<float>(number); });
-}
-
 Recipe recipe_from(const Fields& file, const ModelConfig& config) {
   TimmRecipe timm;
   timm.height = config.image_height;
@@ -64,8 +56,8 @@ Recipe recipe_from(const Fields& file, const ModelConfig& config) {
   timm.interpolation = fields.text("interpolation").value_or("bicubic");
   Recipe recipe = recipe_of(timm, fields.where());
   set_statistics("clip", recipe);
-  set_triple(fields, "mean", recipe.mean);
-  set_triple(fields, "std", recipe.std);
+  recipe.mean = fields.triple("mean").value_or(recipe.mean);
+  recipe.std = fields.triple("std").value_or(recipe.std);
   return recipe;
 }
 

@@ -49,14 +49,6 @@ Arguments arguments_of(const Fields& file, const Architecture* known) {
   return arguments;
 }
 
-void set_triple(const Fields& fields, std::string_view name, std::array<float, 3>& values) {
-  const auto numbers = fields.numbers(name);
-  if (!numbers) return;
-  if (numbers->size() != 3) fields.refuse(name, "three numbers");
-  std::transform(numbers->begin(), numbers->end(), values.begin(),
-                 [](double number) { return static_cast<float>(number); });
-}
-
 Recipe recipe_from(const Fields& fields, const Architecture& known, const ModelConfig& config) {
   const Recipe& usual = known.recipe;
   TimmRecipe timm;
@@ -76,8 +68,8 @@ Recipe recipe_from(const Fields& fields, const Architecture& known, const ModelC
   Recipe recipe = recipe_of(timm, fields.where());
   recipe.mean = usual.mean;
   recipe.std = usual.std;
-  set_triple(fields, "mean", recipe.mean);
-  set_triple(fields, "std", recipe.std);
+  recipe.mean = fields.triple("mean").value_or(recipe.mean);
+  recipe.std = fields.triple("std").value_or(recipe.std);
   return recipe;
 }
 
