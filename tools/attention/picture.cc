@@ -54,7 +54,7 @@ Image draw_one(const std::string& model, const Study& study, const MapSheet& she
   const TokenMap& map = sheet.rows.front().front();
   const Image& view = study.view;
   const auto patches = patches_of(study, map);
-  const ColourScale scale = scale_for(patches, look);
+  const ColourScale scale = scale_for(patches, map, look);
   const bool relevance = map.layer.starts_with("relevance");
 
   Image picture = blank(2 * kMargin + 2 * view.width + 2 * kGap + kBarWidth,
@@ -152,7 +152,8 @@ Image draw_sheet(const std::string& model, const Study& study, const MapSheet& s
   for (size_t layer = 0; layer < plan.layers; ++layer)
     for (size_t head = 0; head < plan.heads; ++head) {
       const TokenMap& map = sheet.rows[layer][head];
-      Image drawn = draw_overlay(small, study, map, scale_for(patches_of(study, map), look), look);
+      const ColourScale scale = scale_for(patches_of(study, map), map, look);
+      Image drawn = draw_overlay(small, study, map, scale, look);
       mark_query(drawn, sheet.query, study.maps.layout.grid);
       const Box tile = plan.tile(layer, head);
       paste(drawn, tile.x, tile.y, picture);
@@ -167,6 +168,13 @@ ColourScale scale_for(std::span<const float> patches, const LookSettings& look) 
   return {.colormap = look.colormap, .low = 0.0, .high = std::max(high, 1e-12)};
 }
 
+ColourScale scale_for(std::span<const float> patches, const TokenMap& map,
+                      const LookSettings& look) {
+  ColourScale scale = scale_for(patches, look);
+  if (map.layer.starts_with("rollout")) scale.low = *std::ranges::min_element(patches);
+  return scale;
+}
+
 std::string answer_text(const std::string& model, const Study& study) {
   const std::string name = std::filesystem::path(study.file).filename().string();
   if (study.predictions.empty()) return name + ": features of " + model;
@@ -176,10 +184,10 @@ std::string answer_text(const std::string& model, const Study& study) {
 
 void draw_heading(Image& image, const Heading& heading, size_t margin) {
   const size_t room = image.width - 2 * margin;
-  const TextLook title{.height = 13.0, .bold = true};
-  const TextLook detail{.height = 9.0, .colour = kFaintInk};
-  draw_text(image, fitting(heading.title, room, title), static_cast<double>(margin), 28.0, title);
-  draw_text(image, fitting(heading.detail, room, detail), static_cast<double>(margin), 48.0,
+  const TextLook title{.height = 16.0, .bold = true};
+  const TextLook detail{.height = 11.0, .colour = kFaintInk};
+  draw_text(image, fitting(heading.title, room, title), static_cast<double>(margin), 34.0, title);
+  draw_text(image, fitting(heading.detail, room, detail), static_cast<double>(margin), 58.0,
             detail);
 }
 

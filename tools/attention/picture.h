@@ -20,7 +20,7 @@ struct Heading {
   std::string title;
   std::string detail;
 };
-constexpr size_t kHeadingHeight = 62;
+constexpr size_t kHeadingHeight = 74;
 /// At the top of the picture, between `margin` and its right end.
 void draw_heading(Image& image, const Heading& heading, size_t margin);
 
@@ -29,5 +29,9 @@ std::string answer_text(const std::string& model, const Study& study);
 
 /// Colours from 0 to the largest number below the percentile, of patches alone.
 ColourScale scale_for(std::span<const float> patches, const LookSettings& look);
+/// From the smallest number on where rollout, which leaves something to every patch, would be one
+/// colour otherwise; else from 0.
+ColourScale scale_for(std::span<const float> patches, const TokenMap& map,
+                      const LookSettings& look);
 
 }  // namespace vit::tools

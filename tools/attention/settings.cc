@@ -221,7 +221,7 @@ void add_picture_options(cxxopts::Options& options) {
           {"positions-similarity", "how alike the model's positions are (takes no image)"},
           {"filters", "principal components of the patch projection (takes no image)"},
           {"threshold", "outline the fewest patches that hold this part of the mass", text(), "M"},
-          {"clip-percentile", "colours end at this percentile of the patches", text_or("100"), "P"},
+          {"clip-percentile", "colours end at this percentile of the patches", text_or("99.5"), "P"},
           {"colormap", "inferno, viridis, turbo or gray", text_or("inferno"), "NAME"},
           {"alpha", "how much the colours cover the image", text_or("0.6"), "A"},
           {"upsample", "between patches: nearest, bilinear or bicubic", text_or("bicubic"), "HOW"},

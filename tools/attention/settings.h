@@ -37,7 +37,7 @@ struct MapSettings {
 
 struct LookSettings {
   std::optional<double> threshold;  ///< contour around the patches that hold this part of the mass
-  double clip_percentile = 100.0;
+  double clip_percentile = 99.5;
   interpret::Colormap colormap = interpret::Colormap::kInferno;
   double alpha = 0.6;
   Upsampling upsampling = Upsampling::kBicubic;

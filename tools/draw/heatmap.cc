@@ -129,6 +129,20 @@ void contour(Image& image, std::span<const std::uint8_t> members, GridSize grid,
     }
 }
 
+std::vector<double> round_numbers(double low, double high) {
+  if (!(high > low)) return {low};
+  constexpr double kFewest = 3.0;
+  const double unit = std::pow(10.0, std::floor(std::log10((high - low) / kFewest)));
+  double step = unit;
+  for (const double factor : {2.0, 5.0})
+    if ((high - low) / (factor * unit) >= kFewest) step = factor * unit;
+  std::vector<double> numbers;
+  const double slack = 1e-9 * (high - low);
+  for (double i = std::ceil((low - slack) / step); i * step <= high + slack; ++i)
+    numbers.push_back(i * step + 0.0);  // no zero with a sign
+  return numbers;
+}
+
 std::string number_text(const char* format, double number) {
   std::array<char, 64> text{};
   std::snprintf(text.data(), text.size(), format, number);
@@ -137,25 +151,27 @@ std::string number_text(const char* format, double number) {
 
 void colour_bar(Image& image, const Box& box, const ColourScale& scale, const BarLabels& labels) {
   constexpr size_t kColours = 18;
+  constexpr double kHeight = 11.0;
   const interpret::Palette colours = interpret::palette(scale.colormap);
-  for (size_t y = 0; y < box.height; ++y)
-    fill(image, {box.x, box.y + y, kColours, 1}, colours[255 - y * 255 / (box.height - 1)]);
-  const TextLook ticks{.height = 9.0, .colour = kFaintInk};
-  constexpr size_t kSteps = 4;
-  for (size_t step = 0; step <= kSteps; ++step) {
-    const double part = static_cast<double>(step) / kSteps;
-    const double y =
-        static_cast<double>(box.y) + (1.0 - part) * static_cast<double>(box.height - 1);
+  const size_t tip = labels.clipped ? kColours / 2 : 0;  // the bar goes on
+  for (size_t y = 0; y < tip; ++y)
+    fill(image, {box.x + tip - 1 - y, box.y + y, 2 * (y + 1), 1}, colours[255]);
+  const size_t length = box.height - tip;
+  for (size_t y = 0; y < length; ++y)
+    fill(image, {box.x, box.y + tip + y, kColours, 1}, colours[255 - y * 255 / (length - 1)]);
+  const TextLook ticks{.height = kHeight, .colour = kFaintInk};
+  const double left = static_cast<double>(box.x + kColours), top = static_cast<double>(box.y + tip);
+  const double bottom = top + static_cast<double>(length - 1);
+  const double low = scale.low * labels.factor, high = scale.high * labels.factor;
+  for (const double value : round_numbers(low, high)) {
+    const double y = bottom - (value - low) / (high - low) * (bottom - top);
     fill(image, {box.x + kColours, static_cast<size_t>(y), 4, 1}, kFaintInk);
-    const double value = (scale.low + part * (scale.high - scale.low)) * labels.factor;
-    const std::string sign = labels.clipped && step == kSteps ? ">" : "";
-    const double baseline = std::clamp(y + 4.5, static_cast<double>(box.y) + 9.0,
-                                       static_cast<double>(box.y + box.height));
-    draw_text(image, sign + number_text(labels.format.c_str(), value) + labels.unit,
-              static_cast<double>(box.x + kColours) + 8.0, baseline, ticks);
+    const double baseline = std::clamp(y + 0.5 * kHeight, top + kHeight, bottom + 1.0);
+    draw_text(image, number_text(labels.format.c_str(), value) + labels.unit, left + 8.0, baseline,
+              ticks);
   }
   draw_upwards(image, labels.title, static_cast<double>(box.x + kBarWidth) - 8.0,
-               static_cast<double>(box.y) + static_cast<double>(box.height) / 2.0, ticks);
+               0.5 * (top + bottom), ticks);
 }
 
 }  // namespace vit::tools

@@ -54,10 +54,13 @@ struct BarLabels {
   std::string format = "%.3g";
   double factor = 1.0;
   std::string unit{};
-  bool clipped = false;  ///< numbers beyond `high` exist
+  bool clipped = false;  ///< numbers beyond `high` exist: the bar ends in a tip
 };
-constexpr size_t kBarWidth = 96;  ///< with its labels
+constexpr size_t kBarWidth = 112;  ///< with its labels
 void colour_bar(Image& image, const Box& box, const ColourScale& scale, const BarLabels& labels);
+
+/// Three to seven multiples of 1, 2 or 5 times a power of ten, between two numbers.
+std::vector<double> round_numbers(double low, double high);
 
 /// printf of one number.
 std::string number_text(const char* format, double number);

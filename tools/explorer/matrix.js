@@ -59,7 +59,7 @@ listeners.push(() => {
     if (wanted === drawnFor) continue;
     button.setAttribute("aria-label", `${layerTitle(layer)}, ${headName(real)}`);
     const map = lookMap(layer, real, query);
-    paint(canvas, map, highOf(map), 255);
+    paint(canvas, map, scaleOf(map, false), 255);
   }
   drawnFor = wanted;
 });

@@ -7,19 +7,21 @@ heat.height = rows;
 marks.setAttribute("viewBox", `0 0 ${cols} ${rows}`);
 marks.setAttribute("preserveAspectRatio", "none");
 
-function paint(canvas, map, high, alpha) {
+function paint(canvas, map, { low, high }, alpha) {
   const context = canvas.getContext("2d");
   const image = context.createImageData(cols, rows);
   const colours = paletteOf(state.colormap);
   for (let i = 0; i < patches; ++i) {
-    const place = 3 * Math.round(255 * Math.min(1, Math.max(0, map[first + i] / high)));
+    const place = 3 * Math.round(255 * Math.min(1, Math.max(0, (map[first + i] - low) / (high - low))));
     image.data.set([colours[place], colours[place + 1], colours[place + 2], alpha], 4 * i);
   }
   context.putImageData(image, 0, 0);
 }
 
-function highOf(map) {
-  return Math.max(percentile(map.subarray(first), state.clip), 1e-12);
+// Rollout leaves something to every patch: from 0 on it would be one colour.
+function scaleOf(map, rollout) {
+  const shown = map.subarray(first), low = rollout ? shown.reduce((a, b) => Math.min(a, b)) : 0;
+  return { low, high: Math.max(percentile(shown, state.clip), low + 1e-12) };
 }
 
 // Edges of the set as one path: between members and others, in patches.
@@ -79,17 +81,19 @@ function describeState(map) {
 const headName = (head) => (typeof head === "number" ? `head ${head}` : `${head} of ${heads} heads`);
 
 listeners.push(() => {
-  const map = currentMap(), high = highOf(map);
-  paint(heat, map, high, 255);
+  const map = currentMap(), scale = scaleOf(map, state.method === "rollout");
+  paint(heat, map, scale, 255);
   heat.style.opacity = state.opacity / 100;
   heat.classList.toggle("smooth", state.smooth);
   drawMarks(map);
   const relevance = state.method === "relevance";
-  const least = $("bar").getContext("2d"), image = least.createImageData(256, 1), colours = paletteOf(state.colormap);
+  const context = $("bar").getContext("2d"), image = context.createImageData(256, 1), colours = paletteOf(state.colormap);
   for (let i = 0; i < 256; ++i) image.data.set([colours[3 * i], colours[3 * i + 1], colours[3 * i + 2], 255], 4 * i);
-  least.putImageData(image, 0, 0);
+  context.putImageData(image, 0, 0);
   $("what").textContent = relevance ? "relevance per patch" : "attention per patch";
-  $("most").textContent = (state.clip < 100 ? "≥ " : "") + (relevance ? high.toPrecision(2) : percent(high));
+  const number = (value) => (value === 0 ? "0" : relevance ? value.toPrecision(2) : percent(value));
+  $("least").textContent = number(scale.low);
+  $("most").textContent = (state.clip < 100 ? "≥ " : "") + number(scale.high);
   $("status").textContent = describeState(map);
 });
 
