@@ -82,6 +82,37 @@ async function keyboard(page, facts) {
   for (const key of ["o", "p", "g", "g"]) await page.keyboard.press(key);
 }
 
+// Everything can be reached and used without a pointer.
+async function groups(page) {
+  await page.locator("#methods button").first().focus();
+  await changes(page, "an arrow among the methods", () => page.keyboard.press("ArrowRight"));
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Rollout");
+  await changes(page, "the arrow back", () => page.keyboard.press("ArrowLeft"));
+  assert.match(page.url(), /^(?!.*m=)/);
+  await page.locator("#matrix button[aria-selected=true]").focus();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowLeft");
+  await settled(page);
+  assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-selected")), "true", "the focus walks along");
+}
+
+// The image shines through where the map is low, and the chosen thumbnail can be seen.
+async function looks(page) {
+  const alphas = await page.evaluate(() => {
+    const canvas = document.getElementById("heat");
+    const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+    return [...data].filter((_, i) => i % 4 === 3);
+  });
+  assert.equal(Math.max(...alphas), 255);
+  assert.ok(Math.min(...alphas) >= 127 && Math.min(...alphas) < 255);
+  const seen = await page.evaluate(() => {
+    const box = document.querySelector("#matrix button[aria-selected=true]").getBoundingClientRect();
+    const around = document.querySelector("#matrix").parentElement.getBoundingClientRect();
+    return box.left >= around.left && box.right <= around.right + 1;
+  });
+  assert.ok(seen, "the chosen thumbnail is in sight");
+}
+
 async function controls(page, facts) {
   for (const name of ["Rollout", "Attention"])
     await changes(page, name, () => page.getByRole("radio", { name }).click());
@@ -164,6 +195,7 @@ async function drive(browser, name) {
       const { page, trouble } = await open(context, file);
       const facts = await page.evaluate(() => JSON.parse(document.getElementById("facts").textContent));
       await readable(page);
+      await looks(page);
       await page.screenshot({ path: path.join(work, `${name}-${scheme}-${device}.png`), fullPage: true });
       if (device === "phone") {
         await page.locator("#stage").tap({ position: { x: 20, y: 20 } });
@@ -172,6 +204,7 @@ async function drive(browser, name) {
       } else {
         await pointer(page);
         await keyboard(page, facts);
+        await groups(page);
         await heads(page, facts);
         await controls(page, facts);
         await deepLink(context, page, file);

@@ -108,6 +108,14 @@ function walkPatch(down, right) {
   choose({ query: first + r * cols + c });
 }
 
+// Inside a group of choices the arrows go from one to the next.
+function walkRadios(radio, step) {
+  const group = [...radio.parentElement.children];
+  const next = group[(group.indexOf(radio) + step + group.length) % group.length];
+  next.click();
+  next.focus();
+}
+
 const arrows = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 const letters = {
   m: () => choose({ head: "mean" }), x: () => choose({ head: "max" }),
@@ -118,7 +126,9 @@ const letters = {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
   const arrow = arrows[event.key], key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  if (arrow && event.shiftKey) walkPatch(...arrow);
+  const radio = event.target.closest("[role=radio]");
+  if (arrow && radio) walkRadios(radio, arrow[0] + arrow[1]);
+  else if (arrow && event.shiftKey) walkPatch(...arrow);
   else if (arrow) Boolean(arrow[1]) === layersAcross ? walkLayer(arrow[0] + arrow[1]) : walkHead(arrow[0] + arrow[1]);
   else if (methods[+key - 1]) choose({ method: methods[+key - 1] });
   else if (letters[key]) letters[key]();

@@ -4,7 +4,7 @@ const thumbs = [];  // { layer, head, canvas, button }
 const headChoices = ["fused", ...Array(heads).keys()];
 const layerChoices = Array.from({ length: last + 1 }, (_, layer) => layer);
 const across = layersAcross ? layerChoices : headChoices, down = layersAcross ? headChoices : layerChoices;
-matrix.style.gridTemplateColumns = `auto repeat(${across.length}, minmax(56px, 92px))`;
+matrix.style.gridTemplateColumns = `auto repeat(${across.length}, minmax(56px, ${Math.round(1140 / Math.max(12, across.length))}px))`;
 
 function nameCell(text, role, top) {
   const cell = document.createElement("div");
@@ -46,6 +46,14 @@ matrixRow([nameCell("", "columnheader", true), ...across.map((choice) => header(
 for (const row of down)
   matrixRow([header(!layersAcross, row, "rowheader"), ...across.map((col) => (layersAcross ? thumb(col, row) : thumb(row, col)))]);
 
+// Brings the chosen one into the strip, never the strip into the window; the focus goes along.
+function show(button) {
+  const strip = matrix.parentElement, box = button.getBoundingClientRect(), around = strip.getBoundingClientRect();
+  if (box.right > around.right || box.left < around.left + 60)
+    strip.scrollLeft += box.left + box.width / 2 - (around.left + around.width / 2);
+  if (matrix.contains(document.activeElement)) button.focus({ preventScroll: true });
+}
+
 let drawnFor = "";  // what the thumbnails show: they are drawn again only when it changes
 listeners.push(() => {
   fusedName.textContent = state.fusion;
@@ -53,13 +61,15 @@ listeners.push(() => {
   const wanted = `${query} ${state.fusion} ${state.colormap} ${state.clip}`;
   for (const { layer, head, canvas, button } of thumbs) {
     const real = head === "fused" ? state.fusion : head;
+    const was = button.getAttribute("aria-selected") === "true";
     const chosen = state.method === "attention" && state.layer === layer && state.head === real;
     button.setAttribute("aria-selected", chosen);
+    if (chosen && !was) show(button);
     button.tabIndex = chosen || (state.method !== "attention" && layer === 0 && head === "fused") ? 0 : -1;
     if (wanted === drawnFor) continue;
     button.setAttribute("aria-label", `${layerTitle(layer)}, ${headName(real)}`);
     const map = lookMap(layer, real, query);
-    paint(canvas, map, scaleOf(map, false), 255);
+    paint(canvas, map, scaleOf(map, false), false);
   }
   drawnFor = wanted;
 });

@@ -7,13 +7,14 @@ heat.height = rows;
 marks.setAttribute("viewBox", `0 0 ${cols} ${rows}`);
 marks.setAttribute("preserveAspectRatio", "none");
 
-function paint(canvas, map, { low, high }, alpha) {
+// Through the colours of `sheer` maps the image shines where they are low.
+function paint(canvas, map, { low, high }, sheer) {
   const context = canvas.getContext("2d");
   const image = context.createImageData(cols, rows);
   const colours = paletteOf(state.colormap);
   for (let i = 0; i < patches; ++i) {
-    const place = 3 * Math.round(255 * Math.min(1, Math.max(0, (map[first + i] - low) / (high - low))));
-    image.data.set([colours[place], colours[place + 1], colours[place + 2], alpha], 4 * i);
+    const part = Math.min(1, Math.max(0, (map[first + i] - low) / (high - low))), place = 3 * Math.round(255 * part);
+    image.data.set([colours[place], colours[place + 1], colours[place + 2], sheer ? 255 * (0.5 + 0.5 * part) : 255], 4 * i);
   }
   context.putImageData(image, 0, 0);
 }
@@ -82,7 +83,7 @@ const headName = (head) => (typeof head === "number" ? `head ${head}` : `${head}
 
 listeners.push(() => {
   const map = currentMap(), scale = scaleOf(map, state.method === "rollout");
-  paint(heat, map, scale, 255);
+  paint(heat, map, scale, true);
   heat.style.opacity = state.opacity / 100;
   heat.classList.toggle("smooth", state.smooth);
   drawMarks(map);
