@@ -165,10 +165,13 @@ void attend_head(const AttentionCall& call, const IsaKernels& kernels, const Pla
   }
 }
 
-/// Whole heads, unless they are too few to keep the workers evenly busy.
+/// Whole heads where each worker gets as many; else parts of heads, at the price of packing the
+/// keys of a head once for each.
 size_t queries_per_task(const AttentionCall& call, size_t workers) {
-  if (workers == 1 || call.heads >= 4 * workers) return call.queries.rows;
-  return round_up((call.queries.rows + 1) / 2, kQueryBlock);
+  if (call.heads % workers == 0) return call.queries.rows;
+  const size_t parts = call.heads >= 4 * workers ? 1 : workers;
+  constexpr size_t kWholeTiles = 12;  // a multiple of every instruction set's tile
+  return round_up((call.queries.rows + parts - 1) / parts, kWholeTiles);
 }
 
 }  // namespace

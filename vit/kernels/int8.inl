@@ -6,6 +6,7 @@
 /// Integers to the numbers they stand for, then all that follows a linear layer.
 template <Activation kind, size_t kRows>
 inline void int8_rows(const Int8Tile& t, size_t row, size_t panel) {
+  prefetch_tile<kRows>(t.out, row, panel * kInt8Panel);
   std::int32_t sums[kRows][kInt8Panel];
   const std::int8_t* weights = t.panels + panel * t.inner * kInt8Panel;
   if (t.paired[panel])
@@ -19,8 +20,11 @@ inline void int8_rows(const Int8Tile& t, size_t row, size_t panel) {
       __builtin_memcpy(&sum, sums[r] + c, sizeof sum);
       __builtin_memcpy(&correction, t.column_sums + column, sizeof correction);
       const Vec exact = __builtin_convertvector(sum - correction * t.row_zeros[row + r], Vec);
-      store_finished<kind>(t.out, exact * (load(t.column_scales + column) * t.row_scales[row + r]),
-                           row + r, column);
+      const Vec v = exact * (load(t.column_scales + column) * t.row_scales[row + r]);
+      if (column + kLanes <= t.out.columns)
+        store_finished<kind>(t.out, v, row + r, column);
+      else
+        store_finished_part<kind>(t.out, v, row + r, column);
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 
 #include "vit/base/int8.h"
 #include "vit/kernels/isa_kernels.h"
@@ -11,7 +12,6 @@ namespace {
 
 /// 255 · 128 still fits 16 bits with a sign.
 constexpr int kPairedLimit = 128;
-constexpr size_t kColumnsPerTask = 128;
 constexpr size_t kRowsPerTask = 16;
 
 size_t round_up(size_t n, size_t multiple) {
@@ -103,10 +103,10 @@ Int8Linear pack_int8(size_t out, size_t in, const ReadInt8Row& read_row) {
   std::vector<std::int8_t> integers(linear.padded_in, 0);
   for (size_t o = 0; o < out; ++o) {
     linear.scales[o] = read_row(o, integers.data());
-    for (size_t k = 0; k < in; ++k) {
-      linear.panels[position(linear, o, k)] = integers[k];
-      linear.sums[o] += integers[k];
-    }
+    std::int8_t* column = linear.panels.data() + position(linear, o, 0);
+    for (size_t k = 0; k < linear.padded_in; k += 4, column += 4 * kInt8Panel)
+      std::copy_n(integers.data() + k, 4, column);
+    linear.sums[o] = std::accumulate(integers.begin(), integers.end(), 0);
     if (!fits_paired(integers.data(), linear.padded_in)) linear.paired[o / kInt8Panel] = 0;
   }
   return linear;
@@ -126,21 +126,18 @@ void apply(const Int8Linear& linear, std::span<const float> bias, ConstMatrixVie
   quantize_rows(kernels, x, linear.padded_in, rows, pool);
   const QuantizedRows& quantized = rows;  // the name `rows` means another buffer on another thread
 
-  parallel_for(pool, (linear.out + kColumnsPerTask - 1) / kColumnsPerTask,
-               [&](size_t task, size_t) {
-                 const size_t first = task * kColumnsPerTask;
-                 const ColumnRange columns{first, std::min(kColumnsPerTask, linear.out - first)};
-                 kernels.int8_linear({.out = make_tile_output(x.rows, bias, y, epilogue, columns),
-                                      .x = quantized.bytes.data(),
-                                      .x_stride = linear.padded_in,
-                                      .row_scales = quantized.scales.data(),
-                                      .row_zeros = quantized.zeros.data(),
-                                      .panels = linear.panels.data() + first * linear.padded_in,
-                                      .paired = linear.paired.data() + first / kInt8Panel,
-                                      .inner = linear.padded_in,
-                                      .column_scales = linear.scales.data() + first,
-                                      .column_sums = linear.sums.data() + first});
-               });
+  share_columns(pool, linear.out, kInt8Panel, [&](ColumnRange columns) {
+    kernels.int8_linear({.out = make_tile_output(x.rows, bias, y, epilogue, columns),
+                         .x = quantized.bytes.data(),
+                         .x_stride = linear.padded_in,
+                         .row_scales = quantized.scales.data(),
+                         .row_zeros = quantized.zeros.data(),
+                         .panels = linear.panels.data() + columns.first * linear.padded_in,
+                         .paired = linear.paired.data() + columns.first / kInt8Panel,
+                         .inner = linear.padded_in,
+                         .column_scales = linear.scales.data() + columns.first,
+                         .column_sums = linear.sums.data() + columns.first});
+  });
 }
 
 }  // namespace vit

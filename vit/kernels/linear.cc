@@ -10,9 +10,9 @@
 namespace vit {
 namespace {
 
-/// Columns a worker takes at a time. Fixed, so that the products OpenBLAS is asked for, and with
-/// them every bit of the result, do not depend on the number of workers.
-constexpr size_t kColumnsPerTask = 128;
+/// Columns of a product that OpenBLAS is asked for. Fixed, so that every bit of the result is the
+/// same whatever the number of workers.
+constexpr size_t kPortableColumns = 128;
 
 size_t round_up(size_t n, size_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
@@ -75,6 +75,19 @@ TileOutput make_tile_output(size_t rows, std::span<const float> bias, MatrixView
           .y_stride = y.stride};
 }
 
+void share_columns(ThreadPool* pool, size_t out, size_t panel_width,
+                   const std::function<void(ColumnRange)>& work) {
+  const size_t panels = (out + panel_width - 1) / panel_width;
+  const size_t workers = pool == nullptr ? 1 : pool->size();
+  constexpr size_t kSharesPerWorker = 4;  // one that was interrupted can be helped
+  const size_t shares = workers == 1 ? 1 : std::min(panels, workers * kSharesPerWorker);
+  parallel_for(pool, shares, [&](size_t share, size_t) {
+    const size_t first = share * panels / shares * panel_width;
+    const size_t end = (share + 1) * panels / shares * panel_width;
+    work({first, std::min(end, out) - first});
+  });
+}
+
 size_t Linear::bytes() const {
   return (weights.size() + bias.size()) * sizeof(float) + (int8 != nullptr ? int8->bytes() : 0);
 }
@@ -107,15 +120,16 @@ void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue
   assert(epilogue.residual.empty() || epilogue.residual.cols == linear.out);
   if (linear.int8 != nullptr)
     return apply(*linear.int8, linear.bias, x, y, epilogue, pool, linear.isa);
-  const size_t tasks = (linear.out + kColumnsPerTask - 1) / kColumnsPerTask;
-  parallel_for(pool, tasks, [&](size_t task, size_t) {
-    const size_t first = task * kColumnsPerTask;
-    const size_t count = std::min(kColumnsPerTask, linear.out - first);
-    if (linear.isa == Isa::kBaseline)
-      apply_portable(linear, x, y, epilogue, first, count);
-    else
-      apply_packed(linear, x, y, epilogue, {first, count});
-  });
+  if (linear.isa != Isa::kBaseline)
+    return share_columns(
+        pool, linear.out, isa_kernels(linear.isa).panel_width,
+        [&](ColumnRange columns) { apply_packed(linear, x, y, epilogue, columns); });
+  parallel_for(pool, (linear.out + kPortableColumns - 1) / kPortableColumns,
+               [&](size_t task, size_t) {
+                 const size_t first = task * kPortableColumns;
+                 apply_portable(linear, x, y, epilogue, first,
+                                std::min(kPortableColumns, linear.out - first));
+               });
 }
 
 }  // namespace vit

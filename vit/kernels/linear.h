@@ -53,6 +53,10 @@ struct ColumnRange {
   size_t count;
 };
 
+/// Calls `work` for shares of whole panels that are as even as possible, several to a worker.
+void share_columns(ThreadPool* pool, size_t out, size_t panel_width,
+                   const std::function<void(ColumnRange)>& work);
+
 /// What the kernels need to know of the output, for any kind of linear layer.
 TileOutput make_tile_output(size_t rows, std::span<const float> bias, MatrixView y,
                             const Epilogue& epilogue, ColumnRange columns);
