@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -88,29 +90,44 @@ TEST(Int8Linear, SumsAreExactForEveryEdgeOfTheTile) {
         }
 }
 
-/// Every weight at its largest and every activation at 255: what would saturate does so here.
-TEST(Int8Linear, TheLargestSumsDoNotSaturate) {
+/// Weights that would all be 63, and every activation at 255: what could overflow does so here.
+TEST(Int8Linear, TheLargestSumsDoNotOverflow) {
   Matrix weights(32, 64), x(5, 64);
   for (size_t o = 0; o < 32; ++o)
     for (size_t k = 0; k < 64; ++k) weights(o, k) = o % 2 == 0 ? 1.0f : -1.0f;
   for (size_t r = 0; r < 5; ++r)
     for (size_t k = 0; k < 64; ++k) x(r, k) = 1.0f;
   const Int8Linear linear = pack_int8(32, 64, quantizing(64, rows_of(weights)));
-  EXPECT_EQ(linear.paired.front(), 0) << "four weights of 63 do not fit two pairs";
   for (const Isa isa : available_isas()) expect_exact_sums(linear, x, isa);
 }
 
-/// The largest that still counts as safe: 63 + 63 + 2 in one lane, and the same below zero.
-TEST(Int8Linear, TheLargestPairedSumsDoNotOverflow) {
-  Matrix weights(16, 16), x(4, 16);
-  for (size_t o = 0; o < 16; ++o)
-    for (size_t k = 0; k < 16; ++k) {
-      const float sign = k < 8 ? 1.0f : -1.0f;
-      weights(o, k) = sign * (k % 8 < 4 ? 63.0f : 1.0f);
-    }
+TEST(Int8Linear, WeightsKeepWithinWhatTheKernelsCanAdd) {
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    Matrix weights = test::random_matrix(1, 61, seed);
+    if (seed % 2 == 0)  // all large, of either sign: more than the kernels could add at 63
+      for (size_t k = 0; k < 61; ++k) weights(0, k) = weights(0, k) < 0.0f ? -1.0f : 0.999f;
+    const Int8Linear linear = pack_int8(1, 61, quantizing(61, rows_of(weights)));
+    const std::vector<std::int8_t> row = quantized_row(linear, 0);
+    const std::vector<int> wide(row.begin(), row.end());
+    EXPECT_LE(largest_int8_sum<int>(wide), kLargestInt8Sum);
+    EXPECT_LE(*std::ranges::max_element(wide), kLargestInt8Weight);
+  }
+  const std::vector<int> lanes{1, 2, 100, -7, 4, 8, 20, -5};
+  EXPECT_EQ(largest_int8_sum<int>(lanes), 120);
+  EXPECT_EQ(largest_int8_sum<int>(std::vector<int>{-9, 0, 1, 1, -9}), 18);
+}
+
+/// The largest that counts as safe, in every lane, above zero and below: 63 + 63 + 2.
+TEST(Int8Linear, TheLargestIntegersAllowedDoNotOverflow) {
+  const auto read = [](size_t row, std::int8_t* integers) {
+    constexpr std::array<std::int8_t, 8> kLane{63, 63, 63, 63, 2, 0, 2, 0};
+    for (size_t k = 0; k < 16; ++k)
+      integers[k] = static_cast<std::int8_t>(row % 2 == 0 ? kLane[k % 8] : -kLane[k % 8]);
+    return 0.5f;
+  };
+  Matrix x(4, 16);
   for (size_t i = 0; i < x.size(); ++i) x.data()[i] = 255.0f;
-  const Int8Linear linear = pack_int8(16, 16, quantizing(16, rows_of(weights)));
-  EXPECT_EQ(linear.paired.front(), 1);
+  const Int8Linear linear = pack_int8(16, 16, read);
   for (const Isa isa : available_isas()) expect_exact_sums(linear, x, isa);
 }
 

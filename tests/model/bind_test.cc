@@ -91,6 +91,8 @@ TEST(Bind, RefusesIntegersAndScalesThatTheKernelsCannotTake) {
   EXPECT_EQ(bind(-63, 0.0f), "accepted");
   EXPECT_EQ(bind(-64, 0.25f),
             "tiny: tensor 'fc.weight' holds -64, expected integers of at most 63 either way");
+  const std::vector<std::int8_t> large(8, 40);
+  EXPECT_THROW(WeightScope(weights::Checkpoint()).check_int8("w", large, 1.0f), Error);
   EXPECT_EQ(bind(63, -1.0f),
             "tiny: tensor 'fc.weight' has a scale of -1, expected a finite number from 0");
 }

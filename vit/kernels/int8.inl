@@ -1,7 +1,7 @@
 // Products of 8-bit numbers: unsigned activations, one scale and zero point per token, times signed
-// weights, one scale per output. Included once per instruction set, after tile.inl and one of
-// int8_avx2.inl and int8_portable.inl, which make the sums. The integers
-// are exact, so every instruction set gives the same sums.
+// weights, one scale per output. Included once per instruction set, after tile.inl and one of the
+// files int8_*.inl that make the sums. The integers are exact, so every instruction set gives the
+// same ones.
 
 /// Integers to the numbers they stand for, then all that follows a linear layer.
 template <Activation kind, size_t kRows>
@@ -9,10 +9,7 @@ inline void int8_rows(const Int8Tile& t, size_t row, size_t panel) {
   prefetch_tile<kRows>(t.out, row, panel * kInt8Panel);
   std::int32_t sums[kRows][kInt8Panel];
   const std::int8_t* weights = t.panels + panel * t.inner * kInt8Panel;
-  if (t.paired[panel])
-    int8_sums<true, kRows>(t, row, weights, sums);
-  else
-    int8_sums<false, kRows>(t, row, weights, sums);
+  int8_sums<kRows>(t, row, weights, sums);
   for (size_t r = 0; r < kRows; ++r)
     for (size_t c = 0; c < kInt8Panel; c += kLanes) {
       const size_t column = panel * kInt8Panel + c;

@@ -1,8 +1,7 @@
 // Sums of 8-bit products with AVX2, for int8.inl.
 //
-// AVX2 multiplies pairs of bytes into 16 bits, with saturation. Weights are kept to ±63, so that a
-// pair (at most 2·255·63) never saturates. Two pairs are added in 16 bits where the weights of a
-// panel allow it for any activation (Int8Linear::paired), which saves a third of the
+// AVX2 multiplies pairs of bytes into 16 bits, with saturation. The weights are such that even two
+// pairs added there neither saturate nor overflow (vit/base/int8.h), which saves a third of the
 // multiplications.
 
 constexpr size_t kInt8Rows = 4;  // 8 accumulators, 4 weights, 2 activations, ones, and one to spare
@@ -17,20 +16,13 @@ inline __m256i four_bytes(const std::uint8_t* p) {
 }
 
 /// acc += a0·w0 + a1·w1, four bytes of each column at a time.
-template <bool paired>
 inline __m256i multiply_bytes(__m256i acc, const __m256i (&a)[2], __m256i w0, __m256i w1) {
-  const __m256i ones = _mm256_set1_epi16(1);
-  const __m256i first = _mm256_maddubs_epi16(a[0], w0);
-  const __m256i second = _mm256_maddubs_epi16(a[1], w1);
-  if constexpr (paired) {
-    return _mm256_add_epi32(acc, _mm256_madd_epi16(_mm256_add_epi16(first, second), ones));
-  } else {
-    acc = _mm256_add_epi32(acc, _mm256_madd_epi16(first, ones));
-    return _mm256_add_epi32(acc, _mm256_madd_epi16(second, ones));
-  }
+  const __m256i pairs =
+      _mm256_add_epi16(_mm256_maddubs_epi16(a[0], w0), _mm256_maddubs_epi16(a[1], w1));
+  return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
-template <bool paired, size_t kRows>
+template <size_t kRows>
 inline void int8_sums(const Int8Tile& t, size_t row, const std::int8_t* panel,
                       std::int32_t (&sums)[kRows][kInt8Panel]) {
   __m256i acc[kRows][2] = {};
@@ -42,8 +34,8 @@ inline void int8_sums(const Int8Tile& t, size_t row, const std::int8_t* panel,
     for (size_t r = 0; r < kRows; ++r) {
       const __m256i a[2] = {four_bytes(x + r * t.x_stride + k),
                             four_bytes(x + r * t.x_stride + k + 4)};
-      acc[r][0] = multiply_bytes<paired>(acc[r][0], a, w00, w10);
-      acc[r][1] = multiply_bytes<paired>(acc[r][1], a, w01, w11);
+      acc[r][0] = multiply_bytes(acc[r][0], a, w00, w10);
+      acc[r][1] = multiply_bytes(acc[r][1], a, w01, w11);
     }
   }
 #pragma GCC unroll 4

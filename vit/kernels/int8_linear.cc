@@ -10,8 +10,6 @@
 namespace vit {
 namespace {
 
-/// 255 · 128 still fits 16 bits with a sign.
-constexpr int kPairedLimit = 128;
 constexpr size_t kRowsPerTask = 16;
 
 size_t round_up(size_t n, size_t multiple) {
@@ -24,21 +22,6 @@ size_t position(const Int8Linear& linear, size_t output, size_t k) {
   const size_t group = k / kInt8Group, half = k % kInt8Group / 4;
   return panel * linear.padded_in * kInt8Panel + group * kInt8Group * kInt8Panel +
          half * 4 * kInt8Panel + column * 4 + k % 4;
-}
-
-/// Whether any activations can carry two added pairs beyond 16 bits: k 0, 1, 4, 5 of a group of
-/// eight share one lane, k 2, 3, 6, 7 another.
-bool fits_paired(const std::int8_t* row, size_t padded_in) {
-  for (size_t group = 0; group < padded_in; group += kInt8Group)
-    for (const size_t lane : {size_t{0}, size_t{2}}) {
-      int above = 0, below = 0;
-      for (const size_t k : {lane, lane + 1, lane + 4, lane + 5}) {
-        above += std::max<int>(row[group + k], 0);
-        below += std::min<int>(row[group + k], 0);
-      }
-      if (above > kPairedLimit || below < -kPairedLimit) return false;
-    }
-  return true;
 }
 
 /// Activations of the call under way, one buffer per calling thread.
@@ -97,7 +80,6 @@ Int8Linear pack_int8(size_t out, size_t in, const ReadInt8Row& read_row) {
   linear.padded_in = round_up(in, kInt8Group);
   const size_t padded_out = round_up(out, kInt8Panel);
   linear.panels.assign(padded_out * linear.padded_in, 0);
-  linear.paired.assign(padded_out / kInt8Panel, 1);
   linear.scales.assign(padded_out, 0.0f);
   linear.sums.assign(padded_out, 0);
   std::vector<std::int8_t> integers(linear.padded_in, 0);
@@ -107,7 +89,6 @@ Int8Linear pack_int8(size_t out, size_t in, const ReadInt8Row& read_row) {
     for (size_t k = 0; k < linear.padded_in; k += 4, column += 4 * kInt8Panel)
       std::copy_n(integers.data() + k, 4, column);
     linear.sums[o] = std::accumulate(integers.begin(), integers.end(), 0);
-    if (!fits_paired(integers.data(), linear.padded_in)) linear.paired[o / kInt8Panel] = 0;
   }
   return linear;
 }
@@ -133,7 +114,6 @@ void apply(const Int8Linear& linear, std::span<const float> bias, ConstMatrixVie
                          .row_scales = quantized.scales.data(),
                          .row_zeros = quantized.zeros.data(),
                          .panels = linear.panels.data() + columns.first * linear.padded_in,
-                         .paired = linear.paired.data() + columns.first / kInt8Panel,
                          .inner = linear.padded_in,
                          .column_scales = linear.scales.data() + columns.first,
                          .column_sums = linear.sums.data() + columns.first});

@@ -11,25 +11,23 @@
 
 namespace vit {
 
-/// weight[o][k] = scales[o] · an integer of ±63. Panels of 16 outputs, eight k at a time: four of
-/// each output, then the next four.
+/// weight[o][k] = scales[o] · an integer, by the rule of vit/base/int8.h. Panels of 16 outputs,
+/// eight k at a time: four of each output, then the next four.
 struct Int8Linear {
   size_t in = 0;
   size_t out = 0;
-  size_t padded_in = 0;              ///< a multiple of 8; the rest is zero
-  std::vector<std::int8_t> panels;   ///< [panel][padded_in / 8][2][16][4]
-  std::vector<std::uint8_t> paired;  ///< per panel: sums of two pairs fit 16 bits, see int8.inl
-  std::vector<float> scales;         ///< per output, zeros up to whole panels
-  std::vector<std::int32_t> sums;    ///< of each output's integers, zeros up to whole panels
+  size_t padded_in = 0;             ///< a multiple of 8; the rest is zero
+  std::vector<std::int8_t> panels;  ///< [panel][padded_in / 8][2][16][4]
+  std::vector<float> scales;        ///< per output, zeros up to whole panels
+  std::vector<std::int32_t> sums;   ///< of each output's integers, zeros up to whole panels
 
   bool empty() const { return out == 0; }
   size_t bytes() const {
-    return panels.size() + paired.size() + sizeof(float) * scales.size() +
-           sizeof(std::int32_t) * sums.size();
+    return panels.size() + sizeof(float) * scales.size() + sizeof(std::int32_t) * sums.size();
   }
 };
 
-/// Hands over one row of W as `in` integers of ±63 and returns its scale.
+/// Hands over one row of W as `in` integers by the rule of vit/base/int8.h and returns its scale.
 using ReadInt8Row = std::function<float(size_t row, std::int8_t* integers)>;
 
 /// Rows of floats, quantized as they are read.

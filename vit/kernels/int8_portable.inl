@@ -2,7 +2,7 @@
 
 constexpr size_t kInt8Rows = 1;
 
-template <bool paired, size_t kRows>
+template <size_t kRows>
 inline void int8_sums(const Int8Tile& t, size_t row, const std::int8_t* panel,
                       std::int32_t (&sums)[kRows][kInt8Panel]) {
   for (auto& line : sums)

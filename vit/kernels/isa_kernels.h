@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "vit/base/config.h"
+#include "vit/base/int8.h"
 #include "vit/kernels/cpu.h"
 
 namespace vit {
@@ -34,7 +35,6 @@ struct LinearTile {
 };
 
 constexpr size_t kInt8Panel = 16;  ///< outputs side by side
-constexpr size_t kInt8Group = 8;   ///< inner numbers of each output in a row
 
 /// The same on 8-bit numbers, see int8_linear.h.
 struct Int8Tile {
@@ -44,7 +44,6 @@ struct Int8Tile {
   const float* row_scales;
   const std::int32_t* row_zeros;
   const std::int8_t* panels;
-  const std::uint8_t* paired;  ///< one per panel
   size_t inner;                ///< a multiple of kInt8Group
   const float* column_scales;  ///< whole panels
   const std::int32_t* column_sums;

@@ -89,6 +89,10 @@ void WeightScope::check_int8(std::string_view name, std::span<const std::int8_t>
     if (std::abs(value) > kLargestInt8Weight)
       fail(checkpoint_->path, ": tensor '", path(name), "' holds ", static_cast<int>(value),
            ", expected integers of at most ", kLargestInt8Weight, " either way");
+  const std::vector<int> wide(row.begin(), row.end());
+  if (const int sum = largest_int8_sum<int>(wide); sum > kLargestInt8Sum)
+    fail(checkpoint_->path, ": tensor '", path(name), "' has four integers that add up to ", sum,
+         ", expected at most ", kLargestInt8Sum, "; convert the original again");
   if (!(scale >= 0.0f) || !std::isfinite(scale))
     fail(checkpoint_->path, ": tensor '", path(name), "' has a scale of ", scale,
          ", expected a finite number from 0");
