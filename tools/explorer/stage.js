@@ -85,6 +85,8 @@ listeners.push(() => {
   const map = currentMap(), scale = scaleOf(map, state.method === "rollout");
   paint(heat, map, scale, true);
   heat.style.opacity = state.opacity / 100;
+  // Colours of the image must not be taken for those of the map.
+  $("photo").style.filter = `saturate(${1 - 0.6 * state.opacity / 100})`;
   heat.classList.toggle("smooth", state.smooth);
   drawMarks(map);
   const relevance = state.method === "relevance";

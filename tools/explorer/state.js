@@ -7,7 +7,7 @@ const methods = facts.relevance.length ? ["attention", "rollout", "relevance"] :
 const state = {
   // Four fifths up the objects stand out best; the last layers often park their attention.
   method: "attention", layer: facts.pool ? layers : Math.round(0.8 * (layers - 1)), head: "mean", query: firstQuery, fusion: "mean", target: 0,
-  opacity: 65, threshold: 0, clip: 99.5, colormap: palettes[0].name, smooth: true, lines: false,
+  opacity: 80, threshold: 0, clip: 99.5, colormap: palettes[0].name, smooth: true, lines: false,
 };
 const standard = { ...state };
 let hovered = null;  // the patch under the pointer, which looks until it leaves
