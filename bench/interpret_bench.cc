@@ -1,0 +1,61 @@
+// What it costs to look inside, against the plain forward pass of the same image, on one thread.
+#include <benchmark/benchmark.h>
+
+#include "bench/interleaved.h"
+#include "tests/support/random.h"
+#include "tests/support/random_checkpoint.h"
+#include "vit/interpret/attention_maps.h"
+#include "vit/interpret/relevance.h"
+#include "vit/model/load.h"
+#include "weights/architectures.h"
+
+namespace vit::bench {
+namespace {
+
+struct Subject {
+  explicit Subject(const char* architecture)
+      : checkpoint(test::random_checkpoint(weights::config_of(architecture))),
+        model(load_model(checkpoint)),
+        workspace(model),
+        output(model.config.outputs()) {
+    workspace.pixels = test::random_matrix(3, workspace.pixels.cols(), 5);
+    forward();  // fills workspace.patches
+  }
+  void forward() { run(model, workspace, output); }
+
+  weights::Checkpoint checkpoint;
+  Model model;
+  ModelWorkspace workspace;
+  std::vector<float> output;
+};
+
+/// Every attention matrix kept.
+void maps(benchmark::State& state, const char* architecture) {
+  Subject subject(architecture);
+  interleave(
+      state,
+      [&] { benchmark::DoNotOptimize(interpret::capture(subject.model, subject.workspace)); },
+      [&] { subject.forward(); }, Clock::kProcessor);
+}
+
+/// What speaks for one class: forward and back through the network that can be differentiated.
+void relevance(benchmark::State& state, const char* architecture) {
+  Subject subject(architecture);
+  const auto network = gradient::load_network<float>(subject.checkpoint);
+  interleave(
+      state,
+      [&] {
+        interpret::Explanation explanation(network, subject.workspace.patches);
+        benchmark::DoNotOptimize(
+            explanation.relevance(7, {.query = interpret::default_query(network.config)}));
+      },
+      [&] { subject.forward(); }, Clock::kProcessor);
+}
+
+BENCHMARK_CAPTURE(maps, deit_tiny, "deit_tiny_patch16_224")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(maps, vit_base, "vit_base_patch16_224")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(relevance, deit_tiny, "deit_tiny_patch16_224")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(relevance, vit_base, "vit_base_patch16_224")->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace vit::bench
