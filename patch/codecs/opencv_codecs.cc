@@ -57,7 +57,7 @@ std::vector<std::uint8_t> encode_picture(const Image& image, const std::string& 
     cv::Mat blue_first(static_cast<int>(image.height), static_cast<int>(image.width), CV_8UC3);
     for (size_t i = 0; i < image.pixels.size(); ++i)
       blue_first.data[i] = image.pixels[i / 3 * 3 + 2 - i % 3];
-    const std::vector<int> settings{cv::IMWRITE_JPEG_QUALITY, 92, cv::IMWRITE_PNG_COMPRESSION, 6};
+    const std::vector<int> settings{cv::IMWRITE_JPEG_QUALITY, 92, cv::IMWRITE_PNG_COMPRESSION, 2};
     std::vector<std::uint8_t> bytes;
     cv::imencode(ending, blue_first, bytes, settings);
     return bytes;
