@@ -6,6 +6,8 @@
 
 #include "tools/attention.h"
 #include "tools/batch/batch.h"
+#include "tools/batch/embed.h"
+#include "tools/batch/merge.h"
 #include "tools/classify.h"
 #include "tools/convert.h"
 #include "tools/eval.h"
@@ -23,6 +25,8 @@ constexpr std::array kCommands{
     Command{"classify", "name the most likely classes of images", run_classify},
     Command{"batch", "the same for whole folders: a row for each, into a file", run_batch},
     Command{"eval", "say how often a model is right, and where it is wrong", run_eval},
+    Command{"merge", "join what many machines have written", run_merge},
+    Command{"embed", "write the features of whole folders", run_embed},
     Command{"attention", "show where a model looks in an image", run_attention},
     Command{"heads", "say what every attention head does", run_heads},
     Command{"info", "say what a model is", run_info},

@@ -13,6 +13,7 @@
 #include "vit/interpret/rollout.h"
 #include "vit/interpret/statistics.h"
 #include "vit/model/classifier.h"
+#include "vit/model/features.h"
 #include "vit/model/load.h"
 #include "vit/model/model.h"
 #include "weights/checkpoint.h"

@@ -35,32 +35,62 @@ void close_reader_of_output() {
   if (call.ignore_broken_pipe) std::signal(SIGPIPE, SIG_IGN);
   redirect(folder.path("err"), O_WRONLY | O_CREAT, STDERR_FILENO);
   for (const auto& entry : call.environment) putenv(const_cast<char*>(entry.c_str()));
-  std::vector<char*> argv{const_cast<char*>("vit")};
+  if (call.largest_file != 0) {
+    const rlimit limit{call.largest_file, call.largest_file};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    std::signal(SIGXFSZ, SIG_IGN);
+  }
+  std::vector<char*> argv{const_cast<char*>(call.program.empty() ? "vit" : call.program.c_str())};
   for (const auto& argument : call.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  execv(VIT_PROGRAM, argv.data());
+  if (call.program.empty())
+    execv(VIT_PROGRAM, argv.data());
+  else
+    execvp(argv.front(), argv.data());
   _exit(127);
 }
 
 }  // namespace
 
-Finished run(const Call& call) {
-  const Folder folder;
-  folder.write("in", call.input);
-  const pid_t child = fork();
-  if (child < 0) throw std::runtime_error("cannot fork");
-  if (child == 0) become_program(call, folder);
+struct Running::State {
+  Folder folder;
+  pid_t child = -1;
+};
+
+Running::Running(const Call& call) : state_(std::make_unique<State>()) {
+  state_->folder.write("in", call.input);
+  state_->child = fork();
+  if (state_->child < 0) throw std::runtime_error("cannot fork");
+  if (state_->child == 0) become_program(call, state_->folder);
+}
+
+Running::~Running() {
+  if (state_->child < 0) return;
+  send(SIGKILL);
+  wait();
+}
+
+void Running::send(int signal) const {
+  kill(state_->child, signal);
+}
+
+Finished Running::wait() {
   int status = 0;
   rusage used{};
-  wait4(child, &status, 0, &used);
+  wait4(state_->child, &status, 0, &used);
+  state_->child = -1;
   const auto seconds = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
   };
   return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
-          .out = read_file(folder.path("out")),
-          .err = read_file(folder.path("err")),
+          .out = read_file(state_->folder.path("out")),
+          .err = read_file(state_->folder.path("err")),
           .seconds = seconds(used.ru_utime) + seconds(used.ru_stime),
           .peak_bytes = static_cast<size_t>(used.ru_maxrss) * 1024};
+}
+
+Finished run(const Call& call) {
+  return Running(call).wait();
 }
 
 Finished run(const std::vector<std::string>& arguments) {

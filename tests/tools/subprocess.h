@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,24 @@ struct Call {
   std::string output_to;                 ///< a file for standard output instead of `out`
   bool output_closed = false;            ///< standard output is a pipe that nobody reads
   bool ignore_broken_pipe = false;       ///< as some parents leave it to their children
+  std::string program;                   ///< empty: vit itself; else found on the PATH
+  std::size_t largest_file = 0;          ///< bytes that a file may have, 0: any number
+};
+
+/// A program under way.
+class Running {
+ public:
+  explicit Running(const Call& call);
+  ~Running();
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  void send(int signal) const;
+  Finished wait();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 Finished run(const Call& call);

@@ -7,6 +7,7 @@
 
 #include "tools/attention/picture.h"
 #include "tools/attention/raw.h"
+#include "tools/output/numpy.h"
 #include "vit/base/error.h"
 #include "vit/interpret/first_layer.h"
 #include "vit/model/model.h"

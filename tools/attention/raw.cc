@@ -1,16 +1,14 @@
 #include "tools/attention/raw.h"
 
-#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <nlohmann/json.hpp>
+
+#include "tools/output/numpy.h"
 
 namespace vit::tools {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-static_assert(std::endian::native == std::endian::little, "the header says '<f4'");
 
 std::vector<size_t> sheet_shape(size_t layers, size_t heads, size_t rows, size_t cols) {
   if (layers == 1 && heads == 1) return {rows, cols};
@@ -53,26 +51,6 @@ std::string text_of(const Json& json) {
 }
 
 }  // namespace
-
-std::string npy_bytes(std::span<const float> numbers, const std::vector<size_t>& shape) {
-  std::string dictionary = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
-  for (const size_t extent : shape) dictionary += std::to_string(extent) + ", ";
-  dictionary += "), }";
-  // Magic, version and length take 10 bytes; the numbers start at a multiple of 64.
-  constexpr size_t kOpening = 10, kAlignment = 64;
-  const size_t unpadded = kOpening + dictionary.size() + 1;
-  const size_t padding = (kAlignment - unpadded % kAlignment) % kAlignment;
-  dictionary += std::string(padding, ' ') + '\n';
-
-  std::string bytes("\x93NUMPY\x01\x00", 8);
-  bytes += static_cast<char>(dictionary.size() & 0xFF);
-  bytes += static_cast<char>(dictionary.size() >> 8);
-  bytes += dictionary;
-  const size_t start = bytes.size();
-  bytes.resize(start + numbers.size_bytes());
-  std::memcpy(bytes.data() + start, numbers.data(), numbers.size_bytes());
-  return bytes;
-}
 
 std::string maps_npy(const Study& study, const MapSheet& sheet) {
   std::vector<float> numbers;

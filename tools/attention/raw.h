@@ -1,16 +1,12 @@
 /// Maps and matrices as numbers: .npy for programs, .json for everybody.
 #pragma once
 
-#include <span>
 #include <string>
 #include <vector>
 
 #include "tools/attention/study.h"
 
 namespace vit::tools {
-
-/// A NumPy file (format 1.0) of float32, C order.
-std::string npy_bytes(std::span<const float> numbers, const std::vector<size_t>& shape);
 
 /// [rows, cols] of the patch grid for one map, [layers, heads, rows, cols] for a sheet.
 std::string maps_npy(const Study& study, const MapSheet& sheet);

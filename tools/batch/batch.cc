@@ -62,11 +62,8 @@ cxxopts::Options batch_options() {
 }
 
 ResultKind kind_of(const fs::path& output) {
-  if (output == "-") return ResultKind::kStandardOutput;
-  const auto ending = output.extension();
-  if (ending == ".csv") return ResultKind::kCsv;
-  if (ending == ".jsonl") return ResultKind::kJsonl;
-  if (ending == ".db") return ResultKind::kSqlite;
+  const auto kind = result_kind(output);
+  if (kind && kind != ResultKind::kNumpy) return *kind;
   fail_usage("option '--output' got '", output.string(),
              "', expected a name that ends in .csv, .jsonl or .db, or - for standard output");
 }
@@ -89,17 +86,6 @@ void choose_sorting(const cxxopts::ParseResult& arguments, BatchSettings& settin
   settings.sort_folder = arguments[copy ? "copy-to" : "link-to"].as<std::string>();
 }
 
-/// What goes to standard output cannot be gone on with.
-void check_output(const RunSettings& run) {
-  if (run.kind != ResultKind::kStandardOutput) return;
-  if (run.shard)
-    fail_usage("part ", run.shard->index, " of ", run.shard->count, " (", run.shard->source,
-               ") cannot go to standard output, expected -o FILE: each part writes its own");
-  if (run.restart || run.retry_failed)
-    fail_usage(run.restart ? "--restart" : "--retry-failed",
-               " needs an output that can be gone on with, expected -o FILE");
-}
-
 BatchSettings parse_batch(const cxxopts::ParseResult& arguments) {
   BatchSettings settings;
   settings.model = parse_model_settings(arguments);
@@ -111,11 +97,8 @@ BatchSettings parse_batch(const cxxopts::ParseResult& arguments) {
   settings.least =
       parse_probability("--min-probability", arguments["min-probability"].as<std::string>());
   settings.run = parse_run_settings(arguments, settings.model.classifier.threads);
-  settings.run.kind = kind_of(settings.run.output);
+  set_kind(settings.run, kind_of(settings.run.output));
   choose_sorting(arguments, settings);
-  check_output(settings.run);
-  if (settings.run.shard)
-    settings.run.output = shard_file(settings.run.output, *settings.run.shard);
   return settings;
 }
 

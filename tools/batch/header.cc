@@ -92,4 +92,25 @@ std::vector<std::string> differences(const Json& stored, const Json& wanted) {
   return lines;
 }
 
+void check_header(const std::filesystem::path& path, const std::string& stored,
+                  const Json& wanted) {
+  // As it will be read again: the numbers of both have gone through text.
+  const auto lines =
+      differences(Json::parse(stored, nullptr, false), Json::parse(dump(wanted), nullptr, false));
+  if (lines.empty()) return;
+  std::string text;
+  for (const auto& line : lines) text += "\n  " + line;
+  fail(path.string(),
+       ": was made differently, so its rows and new ones would not go together:", text,
+       "\nuse the same options, give another output, or start anew with --restart");
+}
+
+RowShape shape_of(const Json& header) {
+  RowShape shape;
+  const Json options = header.value("options", Json::object());
+  shape.top = options.value("top", size_t{0});
+  shape.features = options.value("shape", std::vector<size_t>{});
+  return shape;
+}
+
 }  // namespace vit::tools

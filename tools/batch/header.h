@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/batch/row.h"
 #include "tools/batch/shard.h"
 #include "tools/model_options.h"
 #include "tools/output/json.h"
@@ -26,5 +27,11 @@ std::optional<Shard> take_shard(Json& header);
 
 /// A line for each field that differs: "options.top is 5 in the file, 3 now".
 std::vector<std::string> differences(const Json& stored, const Json& wanted);
+
+/// Throws an Error that lists the differences, if there are any. `path` is the file of `stored`.
+void check_header(const std::filesystem::path& path, const std::string& stored, const Json& wanted);
+
+/// What rows of a file with this header hold.
+RowShape shape_of(const Json& header);
 
 }  // namespace vit::tools

@@ -54,6 +54,15 @@ std::string csv_record(const RowShape& shape, const Row& row) {
   return line + ',' + (is_utf8(path) ? "" : to_hex(path)) + '\n';
 }
 
+Json nested(std::span<const float> numbers, std::span<const size_t> extents) {
+  if (extents.size() == 1) return std::vector<float>(numbers.begin(), numbers.end());
+  Json rows = Json::array();
+  const size_t length = numbers.size() / extents.front();
+  for (size_t i = 0; i < extents.front(); ++i)
+    rows.push_back(nested(numbers.subspan(i * length, length), extents.subspan(1)));
+  return rows;
+}
+
 std::string json_record(const RowShape& shape, const Row& row) {
   const std::string& path = row.input.path;
   Json json;
@@ -63,8 +72,8 @@ std::string json_record(const RowShape& shape, const Row& row) {
   json["status"] = row.failed() ? kFailed : kOk;
   if (row.failed()) {
     json["reason"] = row.reason;
-  } else if (shape.features) {
-    json["features"] = row.features;
+  } else if (!shape.features.empty()) {
+    json["features"] = nested(row.features, shape.features);
   } else if (shape.top != 0) {
     json["predictions"] = to_json(row.predictions);
   }

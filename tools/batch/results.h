@@ -6,12 +6,24 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tools/batch/row.h"
 
 namespace vit::tools {
 
-enum class ResultKind { kCsv, kJsonl, kSqlite, kStandardOutput };
+enum class ResultKind { kCsv, kJsonl, kSqlite, kNumpy, kStandardOutput };
+
+/// By the ending of the name, "-" is standard output. None: no such kind.
+std::optional<ResultKind> result_kind(const std::filesystem::path& path);
+
+/// All files of a result: itself, and what belongs to it.
+std::vector<std::filesystem::path> result_files(const std::filesystem::path& path, ResultKind kind);
+
+/// Puts a finished result in the place of another.
+void move_result(const std::filesystem::path& from, const std::filesystem::path& to,
+                 ResultKind kind);
+void remove_result(const std::filesystem::path& path, ResultKind kind);
 
 class Results {
  public:
@@ -29,6 +41,8 @@ class Results {
   /// Empties the file and writes the header.
   void start(std::string_view header);
   void append(const Row& row);
+  /// Appends the row that next() of `other`, of the same kind, gave.
+  void append_stored(Results& other);
   /// What was appended is safe from the end of this program.
   void flush();
   /// … and of the machine.

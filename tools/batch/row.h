@@ -21,9 +21,17 @@ struct Row {
 
 /// What a row holds besides number, path, status and reason.
 struct RowShape {
-  size_t top = 0;         ///< columns for so many classes
-  bool features = false;  ///< a vector
+  size_t top = 0;                  ///< columns for so many classes
+  std::vector<size_t> features{};  ///< extents of an array of numbers: [D], [N, D], or none
+
+  size_t numbers() const;  ///< in that array
 };
+
+inline size_t RowShape::numbers() const {
+  size_t product = features.empty() ? 0 : 1;
+  for (const size_t extent : features) product *= extent;
+  return product;
+}
 
 /// A row that an earlier run has written, as far as going on needs it.
 struct StoredRow {

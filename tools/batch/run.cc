@@ -1,7 +1,5 @@
 #include "tools/batch/run.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -14,13 +12,11 @@
 #include "tools/batch/header.h"
 #include "tools/batch/lock.h"
 #include "tools/batch/progress.h"
-#include "tools/batch/record.h"
+#include "tools/batch/retry.h"
 #include "tools/batch/stop_signals.h"
 #include "tools/output/model_report.h"
 #include "tools/output/terminal.h"
-#include "tools/output/unicode.h"
 #include "vit/base/error.h"
-#include "vit/base/thread_pool.h"
 #include "weights/atomic_file.h"
 
 namespace vit::tools {
@@ -28,20 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kBetweenFlushes = std::chrono::milliseconds(900);
-constexpr size_t kWindowPerWorker = 16;
-
-/// Throws an Error unless the file was made as this run would make it.
-void check_header(const fs::path& path, const std::string& stored, const Json& wanted) {
-  const Json there = Json::parse(stored, nullptr, false);
-  const auto lines = differences(there, wanted);
-  if (lines.empty()) return;
-  std::string text;
-  for (const auto& line : lines) text += "\n  " + line;
-  fail(path.string(),
-       ": was made differently, so its rows and new ones would not go together:", text,
-       "\nuse the same options, give another output, or start anew with --restart");
-}
+constexpr auto kBetweenFlushes = std::chrono::milliseconds(200);
 
 /// Of all inputs that were listed, ours and others', in order.
 struct ListingSum {
@@ -54,11 +37,18 @@ struct ListingSum {
   }
 };
 
+/// What comes through a pipe is there once.
+bool can_be_read_twice(const std::string& operand) {
+  std::error_code ignored;
+  return operand != "-" &&
+         (!operand.starts_with('@') || fs::is_regular_file(operand.substr(1), ignored));
+}
+
 /// Counts the inputs in a thread of its own, for the time that is left.
 class Counter {
  public:
   Counter(const RunSettings& settings, bool wanted) {
-    if (!wanted || std::ranges::count(settings.inputs.operands, "-") != 0) return;
+    if (!wanted || !std::ranges::all_of(settings.inputs.operands, can_be_read_twice)) return;
     thread_ = std::jthread([this, &settings] {
       std::uint64_t count = 0;
       list_inputs(settings.inputs, stop_, [&](const Input& input) {
@@ -83,6 +73,9 @@ class Counter {
   std::jthread thread_;
 };
 
+using List = std::function<void(const std::atomic<bool>& stop, const TakeInput& take)>;
+
+/// One way through a list of inputs.
 class Run {
  public:
   Run(const RunSettings& settings, const RunParts& parts, const StopSignals& signals)
@@ -95,11 +88,12 @@ class Run {
         progress_(settings.quiet),
         counter_(settings, !settings.quiet) {}
 
-  int run() {
+  /// The exit status of a run that was stopped, none: it is complete.
+  std::optional<int> go_through(const List& inputs) {
     open();
     try {
       run_pipeline(settings_.size, signals_.flag(),
-                   {.list = [this](const TakeInput& take) { list(take); },
+                   {.list = [&](const TakeInput& take) { list(inputs, take); },
                     .work = [this](Input input) { return work(std::move(input)); },
                     .write = [this](Row row) { write(std::move(row)); },
                     .tick = [this] { tick(); }});
@@ -111,12 +105,23 @@ class Run {
       fail(error.what(), "\n", safe_rows_text());
     }
     progress_.clear();
-    return signals_.number() != 0 && !listed_all_ ? say_stopped() : finish();
+    if (signals_.number() != 0 && !listed_all_) return say_stopped();
+    results_.finish();
+    return std::nullopt;
+  }
+
+  /// Says and marks that everything is there.
+  int conclude() {
+    const std::uint64_t rows = done_.rows() + written_, failed = done_.failed() + failed_;
+    if (settings_.shard) write_marker(rows, failed);
+    if (listing_.count == 0)
+      fail("no image found: the inputs hold no file that ends in .jpg, .png, .webp, .bmp or .tif");
+    if (!settings_.quiet) say_done(rows, failed);
+    return failed != 0 && settings_.strict ? 1 : 0;
   }
 
  private:
   void open() {
-    if (settings_.shard) fs::remove(done_marker(settings_.output));
     const auto stored = results_.read_header();
     if (stored && !settings_.restart)
       check_header(settings_.output, *stored, header_);
@@ -124,11 +129,11 @@ class Run {
       results_.start(dump(header_));
   }
 
-  void list(const TakeInput& take) {
+  void list(const List& inputs, const TakeInput& take) {
     // The listing makes rows of the errors it meets; those of our file are not its own.
     std::exception_ptr problem;
     bool enough = false;
-    list_inputs(settings_.inputs, signals_.flag(), [&](Input input) {
+    inputs(signals_.flag(), [&](Input input) {
       listing_.add(input.path);
       if (settings_.shard && !is_ours(*settings_.shard, input.path)) return true;
       try {
@@ -206,16 +211,6 @@ class Run {
     return 128 + signals_.number();
   }
 
-  int finish() {
-    const std::uint64_t rows = done_.rows() + written_, failed = done_.failed() + failed_;
-    results_.finish();
-    if (settings_.shard) write_marker(rows, failed);
-    if (listing_.count == 0)
-      fail("no image found: the inputs hold no file that ends in .jpg, .png, .webp, .bmp or .tif");
-    if (!settings_.quiet) say_done(rows, failed);
-    return failed != 0 && settings_.strict ? 1 : 0;
-  }
-
   void write_marker(std::uint64_t rows, std::uint64_t failed) const {
     Json json;
     json["rows"] = rows;
@@ -258,52 +253,42 @@ class Run {
   Counter counter_;  ///< last: its thread ends first
 };
 
+/// A run of its own over the failed rows, whose results then take their places.
+std::optional<int> retry_failed(const RunSettings& settings, const RunParts& parts,
+                                const StopSignals& signals) {
+  const Retry retry(settings, with_shard(parts.header, settings.shard));
+  if (retry.failed() == 0) return std::nullopt;
+  if (!settings.quiet)
+    write_message("trying " + format_count(retry.failed()) + " failed rows again");
+  RunSettings again = settings;
+  again.output = retry.output();
+  again.shard.reset();
+  again.restart = retry.stale(parts.header);
+  again.inputs.operands.assign(1, "-");  // cannot be counted
+  {
+    Run run(again, parts, signals);
+    const auto stopped = run.go_through(
+        [&](const std::atomic<bool>& stop, const TakeInput& take) { retry.list(stop, take); });
+    if (stopped) return stopped;
+  }
+  retry.apply();
+  return std::nullopt;
+}
+
 }  // namespace
-
-void add_run_options(cxxopts::Options& options) {
-  const auto text = [] { return cxxopts::value<std::string>(); };
-  options.add_options(
-      "Run",
-      {
-          {"restart", "throw away what an earlier run has written"},
-          {"strict", "exit status 1 if any row has failed"},
-          {"0,null", "names in lists end with a zero byte instead of a line break"},
-          {"batch", "images under way at most, 16 for each thread unless given", text(), "N"},
-          {"q,quiet", "no progress"},
-      });
-}
-
-RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t threads) {
-  RunSettings settings;
-  settings.inputs.operands = arguments.unmatched();
-  settings.inputs.separator = arguments.count("null") ? '\0' : '\n';
-  if (settings.inputs.operands.empty())
-    fail_usage("no input given, expected folders, files, patterns, .tar files, @LIST or -");
-  for (const auto& operand : settings.inputs.operands)
-    if (operand.starts_with('@') && access(operand.c_str() + 1, R_OK) != 0)
-      fail_usage("'", operand, "': cannot read this list: ", std::strerror(errno));
-  if (!arguments.count("output")) fail_usage("no output given, expected -o OUT");
-  settings.output = arguments["output"].as<std::string>();
-  settings.restart = arguments.count("restart") != 0;
-  settings.retry_failed = arguments.count("retry-failed") != 0;
-  settings.strict = arguments.count("strict") != 0;
-  settings.quiet = arguments.count("quiet") != 0;
-  settings.size.workers = threads != 0 ? threads : available_threads();
-  settings.size.window =
-      arguments.count("batch")
-          ? parse_count("--batch", arguments["batch"].as<std::string>(), 1, 1'000'000)
-          : kWindowPerWorker * settings.size.workers;
-  if (settings.restart && settings.retry_failed)
-    fail_usage("--restart and --retry-failed given, expected one of them");
-  settings.shard = find_shard(arguments, [](const char* name) { return std::getenv(name); });
-  return settings;
-}
 
 int run_rows(const RunSettings& settings, const RunParts& parts) {
   const StopSignals signals;
   std::optional<OutputLock> lock;
   if (settings.kind != ResultKind::kStandardOutput) lock.emplace(settings.output);
-  return Run(settings, parts, signals).run();
+  if (settings.shard) fs::remove(done_marker(settings.output));
+  if (settings.retry_failed)
+    if (const auto stopped = retry_failed(settings, parts, signals)) return *stopped;
+  Run run(settings, parts, signals);
+  const auto stopped = run.go_through([&](const std::atomic<bool>& stop, const TakeInput& take) {
+    list_inputs(settings.inputs, stop, take);
+  });
+  return stopped ? *stopped : run.conclude();
 }
 
 }  // namespace vit::tools

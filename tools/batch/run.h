@@ -33,6 +33,9 @@ void add_run_options(cxxopts::Options& options);
 /// Without shape and kind. `threads` 0: all of the machine's.
 RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t threads);
 
+/// The kind of output; a shard gets its own name. Throws a UsageError if they do not go together.
+void set_kind(RunSettings& settings, ResultKind kind);
+
 struct RunParts {
   Json header;  ///< without the shard
   /// The rest of the row; in any thread. What it throws is the row's reason.

@@ -128,7 +128,7 @@ void SqliteFile::append(const Row& row) {
   step(insert);
 }
 
-void SqliteFile::append_current(SqliteFile& other) {
+void SqliteFile::append_stored(SqliteFile& other) {
   begin();
   if (!inserting_) inserting_ = prepare(kInsert);
   sqlite3_reset(inserting_.get());
@@ -136,22 +136,6 @@ void SqliteFile::append_current(SqliteFile& other) {
     sqlite3_bind_value(inserting_.get(), column + 1,
                        sqlite3_column_value(other.reading_.get(), column));
   step(inserting_.get());
-}
-
-void SqliteFile::replace_from(const std::filesystem::path& other) {
-  reading_.reset();
-  flush();
-  {
-    const auto attach = prepare("ATTACH DATABASE ? AS retried");
-    bind_text(attach.get(), 1, other.string());
-    step(attach.get());
-  }
-  execute(
-      "UPDATE main.results SET status = r.status, reason = r.reason, class = r.class, "
-      "label = r.label, probability = r.probability, predictions = r.predictions "
-      "FROM retried.results AS r WHERE main.results.status = 'failed' AND "
-      "main.results.number = r.number AND main.results.path = r.path");
-  execute("DETACH DATABASE retried");
 }
 
 void SqliteFile::flush() {

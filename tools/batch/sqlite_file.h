@@ -31,10 +31,8 @@ class SqliteFile {
   void flush();
   void finish();
 
-  /// All rows of this table by the rows of the same numbers in `other`.
-  void replace_from(const std::filesystem::path& other);
   /// Appends the row that next() of `other` gave.
-  void append_current(SqliteFile& other);
+  void append_stored(SqliteFile& other);
 
  private:
   struct Finalize {

@@ -129,6 +129,15 @@ void TextFile::go_to_end() {
   if (at_end_) return;
   while (next()) {
   }
+  cut();
+}
+
+void TextFile::forget_from_here() {
+  whole_ -= record_.size();
+  cut();
+}
+
+void TextFile::cut() {
   at_end_ = true;
   buffer_ = {};
   if (::ftruncate(file_, static_cast<off_t>(whole_)) != 0 || lseek(file_, 0, SEEK_END) < 0)

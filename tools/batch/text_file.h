@@ -26,22 +26,26 @@ class TextFile {
   std::optional<std::string> read_header();
   /// The next of the rows that are there. Throws an Error if one before the last is damaged.
   std::optional<StoredRow> next();
-  /// The bytes of the row that next() gave.
-  const std::string& record() const { return record_; }
+  /// Takes the row that next() gave, and all after it, for torn.
+  void forget_from_here();
 
   /// Empties the file and writes its header.
   void start(std::string_view header);
   void append(const Row& row);
-  void append_record(std::string_view record);
+  /// Appends the row that next() of `other` gave.
+  void append_stored(const TextFile& other) { append_record(other.record_); }
+  size_t pending_bytes() const { return pending_.size(); }
   /// What was appended, to the operating system. Throws an Error; what was there stays whole.
   void flush();
   /// A torn last row is cut off, all is flushed and on the disk.
   void finish();
 
  private:
+  void append_record(std::string_view record);
   bool read_record();
   bool read_more();
   void go_to_end();
+  void cut();
   void write_all(std::string_view bytes);
 
   std::string path_;

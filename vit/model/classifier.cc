@@ -8,6 +8,7 @@
 #include "patch/patchify.h"
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
+#include "vit/model/features.h"
 #include "vit/model/load.h"
 
 namespace vit {
@@ -96,12 +97,14 @@ struct Classifier::State {
     if (name.empty()) name = std::filesystem::path(checkpoint.path).stem().string();
   }
 
-  std::vector<float> run_image(const Image& image, ThreadPool* pool) const {
+  std::vector<float> run_image(const Image& image, ThreadPool* pool,
+                               const ModelTaps* taps = nullptr) const {
     auto workspace = workspaces.take();
     workspace->encoder.pool = pool;
     patch::apply_recipe(image, recipe, workspace->recipe, workspace->pixels);
     std::vector<float> output(model.config.outputs());
-    run(model, *workspace, output, ablation.encoder.silenced.empty() ? nullptr : &ablation);
+    if (taps == nullptr && !ablation.encoder.silenced.empty()) taps = &ablation;
+    run(model, *workspace, output, taps);
     workspaces.give_back(std::move(workspace));
     return output;
   }
@@ -165,6 +168,22 @@ std::vector<std::vector<float>> Classifier::logits(std::span<const Image> images
                [&](size_t i, size_t) { outputs[i] = s.run_image(images[i], nullptr); });
   for (size_t i = whole; i < images.size(); ++i) outputs[i] = s.run_image(images[i], &s.threads);
   return outputs;
+}
+
+std::vector<float> Classifier::features(const Image& image, FeatureKind kind) const {
+  const State& s = *state_;
+  check_features(config(), kind);
+  std::vector<float> features;
+  ModelTaps taps = s.ablation;
+  taps.encoder.block = [&](size_t layer, ConstMatrixView tokens) {
+    if (layer + 1 != config().depth) return;
+    Matrix copy(tokens.rows, tokens.cols);
+    for (size_t r = 0; r < tokens.rows; ++r)
+      std::copy_n(tokens.row(r), tokens.cols, copy.view().row(r));
+    features = features_of(s.model, copy, kind);
+  };
+  s.run_image(image, nullptr, &taps);
+  return features;
 }
 
 std::vector<float> Classifier::probabilities(std::span<const float> logits) const {

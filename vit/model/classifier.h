@@ -18,6 +18,7 @@ namespace vit {
 
 class ThreadPool;
 struct Model;
+enum class FeatureKind;
 
 using patch::Image;
 using patch::read_image;
@@ -64,6 +65,10 @@ class Classifier {
   /// Raw outputs, one row per image: logits, or features where the model has no classifier. The
   /// answer for an image is the same to the bit whatever the batch around it and the thread count.
   std::vector<std::vector<float>> logits(std::span<const Image> images) const;
+
+  /// What the encoder made of an image, see vit/model/features.h. Throws an Error if the model has
+  /// no such tokens. One thread does it all.
+  std::vector<float> features(const Image& image, FeatureKind kind) const;
 
   /// Softmax (or sigmoid for multi-label models) of logits, with the classifier's temperature.
   std::vector<float> probabilities(std::span<const float> logits) const;

@@ -1,0 +1,165 @@
+/// Many machines: parts that make up the whole, for real under mpirun and GNU parallel.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/tools/batch/batch_call.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+bool on_path(const std::string& program) {
+  return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+std::string one_run(const Folder& folder, const std::string& name) {
+  const Finished finished = batch({folder.path("in"), "-o", folder.path(name)});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  return content_of(folder.path(name));
+}
+
+std::string shard(const Folder& folder, const std::string& name, size_t index, size_t count,
+                  std::vector<std::string> more = {}) {
+  const std::string part = std::to_string(index) + "/" + std::to_string(count);
+  more.insert(more.end(), {folder.path("in"), "-o", folder.path(name), "--shard", part});
+  const Finished finished = batch(more);
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  char numbers[32];
+  std::snprintf(numbers, sizeof numbers, "-%05zu-of-%05zu", index, count);
+  const fs::path path = name;
+  return folder.path(path.stem().string() + numbers + path.extension().string());
+}
+
+TEST(Shards, MakeUpTheWhole) {
+  const Folder folder;
+  write_images(folder, 60);
+  for (const auto* format : {"csv", "jsonl", "db"}) {
+    const std::string expected = one_run(folder, "one." + std::string(format));
+    for (const size_t count : {1u, 3u, 7u}) {
+      const std::string name = "n" + std::to_string(count) + "." + format;
+      for (size_t i = count; i-- > 0;)
+        EXPECT_TRUE(fs::exists(shard(folder, name, i, count) + ".done"));
+      const Finished merged = run({"merge", folder.path(name)});
+      ASSERT_EQ(merged.status, 0) << merged.err;
+      EXPECT_THAT(merged.err,
+                  HasSubstr(name + ": 60 rows of " + std::to_string(count) + " shards"));
+      EXPECT_EQ(content_of(folder.path(name)), expected) << count << " shards of " << format;
+    }
+  }
+}
+
+TEST(Shards, ComeFromTheEnvironmentOfTheirLauncher) {
+  const Folder folder;
+  write_images(folder, 12);
+  const std::string expected = one_run(folder, "one.csv");
+  const std::vector<std::pair<std::string, std::vector<std::string>>> launchers{
+      {"slurm", {"SLURM_PROCID=#", "SLURM_NTASKS=2"}},
+      {"mpi", {"OMPI_COMM_WORLD_RANK=#", "OMPI_COMM_WORLD_SIZE=2"}},
+      {"kubernetes", {"JOB_COMPLETION_INDEX=#"}}};
+  for (const auto& [name, variables] : launchers) {
+    for (const char index : {'0', '1'}) {
+      Call call = batch_call({folder.path("in"), "-o", folder.path(name + ".csv")});
+      if (name == "kubernetes") call.arguments.insert(call.arguments.end(), {"--shards", "2"});
+      call.environment = variables;
+      call.environment[0].back() = index;
+      const Finished finished = run(call);
+      ASSERT_EQ(finished.status, 0) << finished.err;
+    }
+    ASSERT_EQ(run({"merge", "-q", folder.path(name + ".csv")}).status, 0) << name;
+    EXPECT_EQ(read_file(folder.path(name + ".csv")), expected) << name;
+  }
+}
+
+TEST(Shards, RunUnderMpirun) {
+  if (!on_path("mpirun")) GTEST_SKIP() << "mpirun (Debian: openmpi-bin) is not installed";
+  const Folder folder;
+  write_images(folder, 40);
+  const std::string expected = one_run(folder, "one.csv");
+  Call call = batch_call({folder.path("in"), "-o", folder.path("r.csv")});
+  call.program = "mpirun";
+  call.arguments.insert(call.arguments.begin(),
+                        {"--allow-run-as-root", "--oversubscribe", "-n", "3", VIT_PROGRAM});
+  call.environment = {"OMPI_MCA_plm_rsh_agent=false"};  // one machine: no ssh needed
+  const Finished finished = run(call);
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const Finished merged = run({"merge", folder.path("r.csv")});
+  ASSERT_EQ(merged.status, 0) << merged.err;
+  EXPECT_EQ(read_file(folder.path("r.csv")), expected);
+}
+
+TEST(Shards, RunUnderGnuParallel) {
+  if (!on_path("parallel")) GTEST_SKIP() << "GNU parallel (Debian: parallel) is not installed";
+  const Folder folder;
+  write_images(folder, 40);
+  const std::string expected = one_run(folder, "one.jsonl");
+  Call call;
+  call.program = "parallel";
+  call.arguments = {"--will-cite", "-j", "2", VIT_PROGRAM};
+  for (const auto& word : batch_arguments({folder.path("in"), "-o", folder.path("r.jsonl")}))
+    call.arguments.push_back(word);
+  call.arguments.insert(call.arguments.end(), {"--shard", "{}/4", ":::", "0", "1", "2", "3"});
+  call.environment = {"PARALLEL_HOME=" + folder.path("parallel")};
+  const Finished finished = run(call);
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const Finished merged = run({"merge", folder.path("r.jsonl")});
+  ASSERT_EQ(merged.status, 0) << merged.err;
+  EXPECT_EQ(read_file(folder.path("r.jsonl")), expected);
+}
+
+TEST(Merge, RefusesWhatIsNotTheWhole) {
+  const Folder folder;
+  write_images(folder, 20);
+  std::vector<std::string> files;
+  for (size_t i = 0; i < 3; ++i) files.push_back(shard(folder, "r.csv", i, 3));
+  const auto message = [&] {
+    const Finished finished = run({"merge", folder.path("r.csv")});
+    EXPECT_EQ(finished.status, 1);
+    EXPECT_FALSE(fs::exists(folder.path("r.csv"))) << "half a result was written";
+    return finished.err;
+  };
+  const std::string marker = read_file(files[1] + ".done"), rows = read_file(files[1]);
+
+  fs::rename(files[1], folder.path("away"));
+  EXPECT_THAT(message(), HasSubstr("r.csv: of its 3 shards these are missing: 1\n"));
+  fs::rename(folder.path("away"), files[1]);
+
+  fs::remove(files[1] + ".done");
+  EXPECT_THAT(message(), HasSubstr(files[1] + ": this shard is not complete: there is no "
+                                              "r-00001-of-00003.csv.done"));
+  folder.write("r-00001-of-00003.csv.done", marker);
+
+  folder.write("r-00001-of-00003.csv", rows.substr(0, rows.rfind('\n', rows.size() - 2) + 1));
+  EXPECT_THAT(message(), HasSubstr("but its marker says"));
+  folder.write("r-00001-of-00003.csv", read_file(files[0]));
+  EXPECT_THAT(message(), HasSubstr("is shard 0 of 3 by its header; was it renamed?"));
+
+  shard(folder, "r.csv", 1, 3, {"-k", "1", "--restart"});
+  EXPECT_THAT(message(), HasSubstr(files[1] + ": was made differently than " + files[0] +
+                                   ": options.top is 2 in the file, 1 now"));
+  shard(folder, "r.csv", 1, 3, {"--restart"});
+  EXPECT_EQ(read_file(files[1]), rows);
+
+  folder.write("in/new.bmp", image_bytes());
+  shard(folder, "r.csv", 1, 3);
+  EXPECT_THAT(message(), HasSubstr(": was made from another listing than "));
+  for (size_t i = 0; i < 3; ++i) shard(folder, "r.csv", i, 3);
+  EXPECT_EQ(run({"merge", folder.path("r.csv")}).status, 0);
+  EXPECT_EQ(read_file(folder.path("r.csv")), one_run(folder, "one.csv"));
+}
+
+TEST(Merge, ExplainsItsUse) {
+  const Folder folder;
+  EXPECT_EQ(run({"merge"}).status, 2);
+  const Finished none = run({"merge", folder.path("r.csv")});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.err, HasSubstr(": there are no shards of this name, expected files such as " +
+                                  folder.path("r-00000-of-00004.csv")));
+}
+
+}  // namespace
+}  // namespace vit::tools

@@ -1,0 +1,52 @@
+/// Rows of numbers as a NumPy array, with a list of the rows beside it.
+///
+///   OUT.npy         float32, [rows, …]; the row of an input that failed is NaN
+///   OUT.npy.jsonl   a record for each row, in the same order, after the header record
+///
+/// Numbers are written before their records, so a record that is there has its numbers.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "tools/batch/text_file.h"
+
+namespace vit::tools {
+
+std::filesystem::path sidecar_of(const std::filesystem::path& npy);
+
+class NumpyFile {
+ public:
+  NumpyFile(const std::filesystem::path& path, const RowShape& shape);
+  ~NumpyFile();
+  NumpyFile(const NumpyFile&) = delete;
+  NumpyFile& operator=(const NumpyFile&) = delete;
+
+  std::optional<std::string> read_header();
+  std::optional<StoredRow> next();
+  void start(std::string_view header);
+  void append(const Row& row);
+  void append_stored(const NumpyFile& other);
+  void flush();
+  void finish();
+
+ private:
+  size_t row_bytes() const { return shape_.numbers() * sizeof(float); }
+  void flush_if_much();
+  std::uint64_t offset_of(std::uint64_t row) const;
+  void write_at(std::uint64_t offset, std::string_view bytes);
+  /// What the array says of itself: its type, and `rows_` as its first extent.
+  void write_opening();
+
+  std::string path_;
+  RowShape shape_;
+  TextFile list_;
+  int file_ = -1;
+  std::uint64_t rows_ = 0;     ///< read or written
+  std::string pending_{};      ///< numbers appended, not yet written
+  std::uint64_t waiting_ = 0;  ///< rows of them
+};
+
+}  // namespace vit::tools

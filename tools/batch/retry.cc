@@ -1,0 +1,86 @@
+#include "tools/batch/retry.h"
+
+#include "tools/batch/header.h"
+#include "vit/base/error.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The next row that has failed.
+std::optional<StoredRow> next_failed(Results& results) {
+  auto row = results.next();
+  while (row && !row->failed) row = results.next();
+  return row;
+}
+
+bool same(const StoredRow& a, const StoredRow& b) {
+  return a.number == b.number && a.path == b.path;
+}
+
+}  // namespace
+
+Retry::Retry(const RunSettings& settings, const Json& header) : settings_(settings) {
+  if (!fs::exists(settings.output)) return;
+  Results results = open(settings.output);
+  const auto stored = results.read_header();
+  if (!stored) return;
+  check_header(settings.output, *stored, header);
+  header_ = *stored;
+  while (next_failed(results)) ++failed_;
+}
+
+fs::path Retry::output() const {
+  return settings_.output.string() + ".retry";
+}
+
+bool Retry::stale(const Json& header) const {
+  if (!fs::exists(output())) return false;
+  Results before = open(settings_.output), retried = open(output());
+  before.read_header();
+  const auto stored = retried.read_header();
+  if (!stored || *stored != dump(header)) return true;
+  while (const auto row = retried.next()) {
+    const auto failed = next_failed(before);
+    if (!failed || !same(*failed, *row)) return true;
+  }
+  return false;
+}
+
+void Retry::list(const std::atomic<bool>& stop, const TakeInput& take) const {
+  Results before = open(settings_.output);
+  before.read_header();
+  while (const auto row = next_failed(before))
+    if (stop || !take(input_of_row(row->number, row->path))) return;
+}
+
+void Retry::apply() const {
+  const fs::path joined = settings_.output.string() + ".new";
+  remove_result(joined, settings_.kind);
+  {
+    Results before = open(settings_.output), retried = open(output()), after = open(joined);
+    before.read_header();
+    retried.read_header();
+    after.start(header_);
+    while (const auto row = before.next()) {
+      if (!row->failed) {
+        after.append_stored(before);
+        continue;
+      }
+      const auto again = retried.next();
+      if (!again || !same(*again, *row))
+        fail(output().string(), ": row ", row->number, " is missing; remove this file, and retry");
+      after.append_stored(retried);
+    }
+    after.finish();
+  }
+  move_result(joined, settings_.output, settings_.kind);
+  remove_result(output(), settings_.kind);
+}
+
+Results Retry::open(const fs::path& path) const {
+  return Results(path, settings_.kind, settings_.shape);
+}
+
+}  // namespace vit::tools

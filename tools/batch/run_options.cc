@@ -1,0 +1,74 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "tools/batch/run.h"
+#include "vit/base/thread_pool.h"
+
+namespace vit::tools {
+namespace {
+
+constexpr size_t kWindowPerWorker = 16;
+
+/// What goes to standard output cannot be gone on with.
+void check_output(const RunSettings& run) {
+  if (run.kind != ResultKind::kStandardOutput) return;
+  if (run.shard)
+    fail_usage("part ", run.shard->index, " of ", run.shard->count, " (", run.shard->source,
+               ") cannot go to standard output, expected -o FILE: each part writes its own");
+  if (run.restart || run.retry_failed)
+    fail_usage(run.restart ? "--restart" : "--retry-failed",
+               " needs an output that can be gone on with, expected -o FILE");
+}
+
+}  // namespace
+
+void add_run_options(cxxopts::Options& options) {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  options.add_options(
+      "Run",
+      {
+          {"restart", "throw away what an earlier run has written"},
+          {"retry-failed", "try the failed rows of an earlier run again, in their places"},
+          {"strict", "exit status 1 if any row has failed"},
+          {"0,null", "names in lists end with a zero byte instead of a line break"},
+          {"batch", "images under way at most, 16 for each thread unless given", text(), "N"},
+          {"q,quiet", "no progress"},
+      });
+}
+
+RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t threads) {
+  RunSettings settings;
+  settings.inputs.operands = arguments.unmatched();
+  settings.inputs.separator = arguments.count("null") ? '\0' : '\n';
+  if (settings.inputs.operands.empty())
+    fail_usage("no input given, expected folders, files, patterns, .tar files, @LIST or -");
+  for (const auto& operand : settings.inputs.operands)
+    if (operand.starts_with('@') && access(operand.c_str() + 1, R_OK) != 0)
+      fail_usage("'", operand, "': cannot read this list: ", std::strerror(errno));
+  if (!arguments.count("output")) fail_usage("no output given, expected -o OUT");
+  settings.output = arguments["output"].as<std::string>();
+  settings.restart = arguments.count("restart") != 0;
+  settings.retry_failed = arguments.count("retry-failed") != 0;
+  settings.strict = arguments.count("strict") != 0;
+  settings.quiet = arguments.count("quiet") != 0;
+  settings.size.workers = threads != 0 ? threads : available_threads();
+  settings.size.window =
+      arguments.count("batch")
+          ? parse_count("--batch", arguments["batch"].as<std::string>(), 1, 1'000'000)
+          : kWindowPerWorker * settings.size.workers;
+  if (settings.restart && settings.retry_failed)
+    fail_usage("--restart and --retry-failed given, expected one of them");
+  settings.shard = find_shard(arguments, [](const char* name) { return std::getenv(name); });
+  return settings;
+}
+
+void set_kind(RunSettings& settings, ResultKind kind) {
+  settings.kind = kind;
+  check_output(settings);
+  if (settings.shard) settings.output = shard_file(settings.output, *settings.shard);
+}
+
+}  // namespace vit::tools
