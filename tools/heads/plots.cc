@@ -14,7 +14,7 @@ constexpr size_t kPlotHeight = 330;
 constexpr size_t kLeft = 48;    // room for the numbers of the vertical axis
 constexpr size_t kBottom = 40;  // and of the horizontal one
 
-constexpr TextLook kLabel{.height = 9.0, .colour = kFaintInk};
+constexpr TextLook kLabel{.height = 10.0, .colour = kFaintInk};
 
 TextLook aligned(Align align) {
   TextLook look = kLabel;
