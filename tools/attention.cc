@@ -172,6 +172,7 @@ int run_attention(Arguments arguments) {
     return 0;
   }
   AttentionSettings settings = parse_attention(parsed);
+  check_folder_of(settings.output);
   const Inspector inspector = make_inspector(settings);
   if (settings.files.empty()) return show_model(settings, inspector.classifier);
   const auto files = image_files(settings.files);

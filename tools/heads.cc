@@ -152,6 +152,7 @@ int run_heads(Arguments arguments) {
     return 0;
   }
   const Settings settings = parse_settings(parsed);
+  check_folder_of(settings.output);
   std::vector<std::string> files = image_files(settings.images);
   if (settings.most_images != 0 && files.size() > settings.most_images)
     files.resize(settings.most_images);

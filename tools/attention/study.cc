@@ -8,7 +8,7 @@
 namespace vit::tools {
 namespace {
 
-constexpr size_t kViewEdge = 640;  ///< what the longer edge of a view aims at
+constexpr size_t kViewEdge = 640;  ///< no view has a longer edge that is shorter
 
 patch::ResizeWindow enlarged(const patch::ResizeWindow& w, size_t factor) {
   return {w.resized_width * factor, w.resized_height * factor, w.x * factor, w.y * factor,
@@ -25,7 +25,7 @@ Image cropped(const Image& image, size_t width, size_t height) {
 
 Image model_view(const Image& image, const Recipe& recipe, const ModelConfig& config) {
   const size_t edge = std::max(recipe.crop_width, recipe.crop_height);
-  const size_t factor = std::max<size_t>(1, (kViewEdge + edge / 2) / edge);
+  const size_t factor = (kViewEdge + edge - 1) / edge;
   const patch::Placement place = patch::place(image.width, image.height, recipe);
   Colour padding{0, 0, 0};
   if (recipe.resize == ResizeMode::kBorder)

@@ -25,4 +25,11 @@ void write_file(const std::filesystem::path& path, std::string_view bytes) {
   if (std::rename(beside.c_str(), path.c_str()) != 0) give_up("write");
 }
 
+void check_folder_of(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.parent_path();
+  std::error_code ignored;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
+    fail(path.string(), ": cannot write: there is no folder ", folder.string());
+}
+
 }  // namespace vit::tools

@@ -10,4 +10,8 @@ namespace vit::tools {
 /// until the new one is complete. Throws an Error saying why it cannot.
 void write_file(const std::filesystem::path& path, std::string_view bytes);
 
+/// For before the work whose result write_file() will keep: throws an Error if its folder is not
+/// there.
+void check_folder_of(const std::filesystem::path& path);
+
 }  // namespace vit::tools

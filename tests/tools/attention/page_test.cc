@@ -7,9 +7,9 @@
 #include "tests/interpret/synthetic.h"
 #include "tools/attention/index_page.h"
 #include "tools/attention/raw.h"
-#include "tools/output/numpy.h"
 #include "tools/draw/heatmap.h"
 #include "tools/explorer/page.h"
+#include "tools/output/numpy.h"
 
 namespace vit::tools {
 namespace {

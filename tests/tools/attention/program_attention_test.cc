@@ -184,7 +184,8 @@ TEST(Attention, LeavesNothingBehindWhereItCannotWrite) {
   const Finished finished =
       attention("timm_vit", {"-o", "/no/such/folder/x.png", golden_image("timm_vit")});
   EXPECT_EQ(finished.status, 1);
-  EXPECT_EQ(finished.err, "vit: /no/such/folder/x.png: cannot write: No such file or directory\n");
+  EXPECT_EQ(finished.err,
+            "vit: /no/such/folder/x.png: cannot write: there is no folder /no/such/folder\n");
 }
 
 }  // namespace

@@ -71,6 +71,14 @@ TEST(Heads, SaysWhatIsMissing) {
                 ".tif\n");
 }
 
+TEST(Heads, MissAFolderBeforeTheWorkAndNotAfterIt) {
+  const Finished finished = run({"heads", "/no/such/model", "--images", golden_image("timm_vit"),
+                                 "-o", "/no/such/folder/heads.csv"});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(finished.err,
+            "vit: /no/such/folder/heads.csv: cannot write: there is no folder /no/such/folder\n");
+}
+
 TEST(ClassifyAblated, AnswersWithoutTheHeadsGiven) {
   const auto logits = [](std::vector<std::string> more) {
     more.insert(more.begin(), {"classify", "-m", golden("timm_vit"), "--json", "--logits"});
