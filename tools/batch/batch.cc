@@ -78,12 +78,25 @@ float parse_probability(std::string_view option, const std::string& text) {
   fail_usage("option '", option, "' got '", text, "', expected a number from 0 to 1");
 }
 
+bool is_within(const fs::path& path, const fs::path& folder) {
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) return false;
+  const auto relative =
+      fs::weakly_canonical(path, ignored).lexically_relative(fs::weakly_canonical(folder, ignored));
+  return !relative.empty() && *relative.begin() != "..";
+}
+
 void choose_sorting(const cxxopts::ParseResult& arguments, BatchSettings& settings) {
   const bool copy = arguments.count("copy-to") != 0, link = arguments.count("link-to") != 0;
   if (copy && link) fail_usage("--copy-to and --link-to given, expected one of them");
   if (!copy && !link) return;
   settings.sort = copy ? SortBy::kCopy : SortBy::kLink;
   settings.sort_folder = arguments[copy ? "copy-to" : "link-to"].as<std::string>();
+  for (const auto& operand : settings.run.inputs.operands)
+    if (is_within(settings.sort_folder, operand))
+      fail_usage("option '--", copy ? "copy-to" : "link-to", "' got '",
+                 settings.sort_folder.string(), "', which lies in the input '", operand,
+                 "': the sorted files would be inputs themselves; give a folder outside of it");
 }
 
 BatchSettings parse_batch(const cxxopts::ParseResult& arguments) {

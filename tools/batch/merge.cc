@@ -1,5 +1,7 @@
 #include "tools/batch/merge.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -209,6 +211,14 @@ std::uint64_t join(const ShardSet& set, Results& joined) {
   return rows;
 }
 
+/// All shards are open at once; a thousand of them are more than a shell usually grants.
+void allow_many_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 std::uint64_t merge(const ShardSet& set, const fs::path& output) {
   const fs::path unfinished = output.string() + ".new";
   remove_result(unfinished, set.kind);
@@ -244,6 +254,7 @@ int run_merge(Arguments arguments) {
     fail_usage("option '--output' got '", output.string(), "', expected a name that ends in ",
                set.files.front().extension().string(), " as the shards do");
   const OutputLock lock(output);
+  allow_many_files();
   const std::uint64_t rows = merge(set, output);
   if (!parsed.count("quiet"))
     write_message(output.string() + ": " + format_count(rows) + " rows of " +

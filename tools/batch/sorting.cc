@@ -41,13 +41,26 @@ bool same_content(const fs::path& file, const std::vector<std::byte>& bytes) {
   return TarFile(file).read(0, bytes.size()) == bytes;
 }
 
-/// Whether `place` is free or already what we would put there; otherwise it is somebody else's.
-bool put_copy(const std::vector<std::byte>& bytes, const fs::path& place) {
+/// Gives `from` the name `place` unless that is taken: another shard may be sorting into the same
+/// folder.
+bool take_name(const fs::path& from, const fs::path& place) {
+  if (::link(from.c_str(), place.c_str()) == 0) return ::unlink(from.c_str()) == 0;
+  const int error = errno;
+  const bool no_hard_links = error == EPERM || error == EOPNOTSUPP;
+  if (no_hard_links && ::rename(from.c_str(), place.c_str()) == 0) return true;
+  ::unlink(from.c_str());
+  if (error == EEXIST) return false;
+  fail(place.string(), ": cannot write: ", std::strerror(error));
+}
+
+/// Whether `place` was free or already what we would put there; otherwise it is somebody else's.
+bool put_copy(const std::vector<std::byte>& bytes, const fs::path& place, const char* mark) {
   if (fs::exists(fs::symlink_status(place))) return same_content(place, bytes);
-  weights::AtomicFile file(place);
+  const fs::path beside = place.parent_path() / (std::string(".vit") + mark + ".tmp");
+  weights::AtomicFile file(beside);
   file.write(bytes);
   file.commit();
-  return true;
+  return take_name(beside, place) || same_content(place, bytes);
 }
 
 bool put_link(const fs::path& target, const fs::path& place) {
@@ -99,7 +112,8 @@ void Sorting::place(Row& row) const {
       row.reason = std::string("could not be copied: ") + error.what();
       return;
     }
-    if (put_copy(bytes, folder / name) || put_copy(bytes, folder / apart)) return;
+    if (put_copy(bytes, folder / name, hash.data()) || put_copy(bytes, folder / apart, hash.data()))
+      return;
   }
   fail((folder / apart).string(), ": exists, and is not ", row.input.path);
 }

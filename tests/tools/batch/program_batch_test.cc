@@ -217,6 +217,8 @@ TEST(Batch, ExplainsWhatIsWrongWithItsCall) {
   says(batch({image, "-o", "-", "--shard", "0/2"}), 2, "cannot go to standard output");
   says(batch({image, "-o", "-", "--restart"}), 2, "--restart needs an output");
   says(batch({folder.path(), "-o", folder.path("x.csv")}), 1, "no image found");
+  says(batch({folder.path(), "-o", "-", "--copy-to", folder.path("sorted/deep")}), 2,
+       "which lies in the input '" + folder.path() + "': the sorted files would be inputs");
   says(run({"batch", image, "-o", "-"}), 2, "no model given, expected -m MODEL");
 }
 
