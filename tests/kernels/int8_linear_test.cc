@@ -131,6 +131,16 @@ TEST(Int8Linear, TheLargestIntegersAllowedDoNotOverflow) {
   for (const Isa isa : available_isas()) expect_exact_sums(linear, x, isa);
 }
 
+/// The tests above run them where they are; that they do not elsewhere should be seen.
+TEST(Int8Linear, VnniSumsAreExact) {
+  const auto isas = available_isas();
+  if (std::ranges::none_of(isas, has_vnni)) GTEST_SKIP() << "this processor has no VNNI";
+  const Matrix weights = test::random_matrix(40, 100, 1), x = test::random_matrix(29, 100, 2);
+  const Int8Linear linear = pack_int8(40, 100, quantizing(100, rows_of(weights)));
+  for (const Isa isa : isas)
+    if (has_vnni(isa)) expect_exact_sums(linear, x, isa);
+}
+
 TEST(Int8Linear, ComesCloseToTheFloatLayerWithAllThatFollowsIt) {
   const Matrix weights = test::random_matrix(48, 192, 1, 0.1f), x = test::random_matrix(20, 192, 2);
   const Matrix residual = test::random_matrix(20, 48, 3);

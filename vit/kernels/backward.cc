@@ -1,6 +1,10 @@
 // One body, compiled once per instruction set, as in isa_kernels.cc.
 #include "vit/kernels/backward.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 namespace vit {
 
 namespace backward_baseline {

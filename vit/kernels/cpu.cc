@@ -32,6 +32,14 @@ std::vector<Isa> available_isas() {
   return found;
 }
 
+bool has_vnni([[maybe_unused]] Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::kAvx512) return __builtin_cpu_supports("avx512vnni");
+  if (isa == Isa::kAvx2) return __builtin_cpu_supports("avxvnni");
+#endif
+  return false;
+}
+
 Isa choose_isa(const char* forced) {
   const std::vector<Isa> available = available_isas();
   if (forced == nullptr || *forced == '\0') return available.back();

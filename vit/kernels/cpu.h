@@ -14,6 +14,9 @@ std::string_view to_string(Isa isa);  ///< "baseline", "avx2", "avx512"
 /// All that this machine can run, the best last.
 std::vector<Isa> available_isas();
 
+/// Whether the machine multiplies and adds bytes in one instruction of this set's width.
+bool has_vnni(Isa isa);
+
 /// The best available one, or the one that the environment variable VIT_ISA names. Read once;
 /// throws an Error if it names none, or one that this machine lacks.
 Isa active_isa();

@@ -45,7 +45,7 @@ void int8_panels(const Int8Tile& t) {
   }
 }
 
-void int8_linear(const Int8Tile& t) {
+inline void int8_linear(const Int8Tile& t) {
   switch (t.out.activation) {
     case Activation::kNone:
       return int8_panels<Activation::kNone>(t);
@@ -63,7 +63,7 @@ void int8_linear(const Int8Tile& t) {
 }
 
 /// The smallest range that holds the row and zero, in 255 steps. Rounds half up.
-QuantizedRow quantize_row(const float* x, std::uint8_t* q, size_t n) {
+inline QuantizedRow quantize_row(const float* x, std::uint8_t* q, size_t n) {
   Vec low{}, high{};
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {

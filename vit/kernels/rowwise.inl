@@ -110,8 +110,7 @@ inline float max_row(const float* x, size_t n) {
   Vec best = broadcast(-__builtin_inff());
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    const Vec v = load(x + i);
-    best = v > best ? v : best;
+    best = at_least(load(x + i), best);
   }
   float result = largest(best);
   for (; i < n; ++i) result = x[i] > result ? x[i] : result;
@@ -126,6 +125,16 @@ float exp_row(float* x, size_t n, float scale) {
     for (; i < n; ++i) x[i] = 0.0f;
     return 0.0f;
   }
+  Vec other{};  // two sums: the next exp need not wait for the last
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const Vec e = exp((load(x + i) - highest) * scale);
+    const Vec f = exp((load(x + i + kLanes) - highest) * scale);
+    total += e;
+    other += f;
+    store(x + i, e);
+    store(x + i + kLanes, f);
+  }
+  total += other;
   for (; i + kLanes <= n; i += kLanes) {
     const Vec e = exp((load(x + i) - highest) * scale);
     total += e;

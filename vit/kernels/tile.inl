@@ -147,7 +147,7 @@ void linear_panels(const LinearTile& t) {
   }
 }
 
-void linear(const LinearTile& t) {
+inline void linear(const LinearTile& t) {
   switch (t.out.activation) {
     case Activation::kNone:
       return linear_panels<Activation::kNone>(t);
@@ -186,7 +186,7 @@ inline void product_rest(const ProductTile& t, size_t row) {
   }
 }
 
-void product(const ProductTile& t) {
+inline void product(const ProductTile& t) {
   size_t row = 0;
   for (; row + kTileRows <= t.rows; row += kTileRows) product_rows<kTileRows>(t, row);
   product_rest<kTileRows - 1>(t, row);

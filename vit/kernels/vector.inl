@@ -26,29 +26,57 @@ inline void store_part(float* p, Vec v, size_t n) {
   __builtin_memcpy(p, &v, n * sizeof(float));
 }
 
-inline Vec clamp(Vec x, float low, float high) {
-  const Vec lowest = broadcast(low), highest = broadcast(high);
-  x = x < lowest ? lowest : x;
-  return x > highest ? highest : x;
+/// The larger and the smaller of two numbers; a NaN in `x` stays. GCC makes a comparison and a blend
+/// of `limit > x ? limit : x` where AVX has one instruction.
+template <typename V>
+inline V at_least(V x, V limit) {
+#if defined(__x86_64__)
+  if constexpr (sizeof(V) == 32)
+    return reinterpret_cast<V>(_mm256_max_ps(limit, x));
+  else
+#endif
+    return limit > x ? limit : x;
+}
+template <typename V>
+inline V at_most(V x, V limit) {
+#if defined(__x86_64__)
+  if constexpr (sizeof(V) == 32)
+    return reinterpret_cast<V>(_mm256_min_ps(limit, x));
+  else
+#endif
+    return limit < x ? limit : x;
+}
+
+/// All lanes into one, halves first: few steps, each waiting for the one before.
+template <typename V, typename Combine>
+inline float fold(V v, const Combine& combine) {
+  if constexpr (sizeof(V) > 16) {
+    typedef float Half __attribute__((vector_size(sizeof(V) / 2)));
+    Half low, high;
+    __builtin_memcpy(&low, &v, sizeof low);
+    __builtin_memcpy(&high, reinterpret_cast<const char*>(&v) + sizeof low, sizeof high);
+    return fold(combine(low, high), combine);
+  } else {
+    typedef int Order __attribute__((vector_size(16)));
+    v = combine(v, __builtin_shuffle(v, Order{2, 3, 0, 1}));
+    v = combine(v, __builtin_shuffle(v, Order{1, 0, 3, 2}));
+    return v[0];
+  }
 }
 
 inline float sum(Vec v) {
-  float total = 0.0f;
-  for (size_t i = 0; i < kLanes; ++i) total += v[i];
-  return total;
+  return fold(v, [](auto a, auto b) { return a + b; });
 }
 inline float largest(Vec v) {
-  float best = v[0];
-  for (size_t i = 1; i < kLanes; ++i) best = v[i] > best ? v[i] : best;
-  return best;
+  return fold(v, [](auto a, auto b) { return a > b ? a : b; });
 }
 
-/// exp(x) = 2^n · exp(r), r = x - n·ln 2, |r| <= ln(2)/2, by a degree-6 polynomial (minimax fit,
+/// For x up to 88. exp(x) = 2^n · exp(r), r = x - n·ln 2, |r| <= ln(2)/2, by a degree-6 polynomial (minimax fit,
 /// 3e-9 relative). With rounding: relative error below 3e-7; results below 2^-126 become 0.
 inline Vec exp(Vec x) {
   constexpr float kRound = 12582912.0f;  // 1.5 · 2^23: adding it leaves the nearest integer
   const VecInt underflow = x < broadcast(-87.0f);
-  x = clamp(x, -87.0f, 88.0f);
+  x = at_least(x, broadcast(-87.0f));
   const Vec shifted = x * 1.44269504f + kRound;
   const Vec n = shifted - kRound;
   const Vec r = (x - n * 0.693359375f) - n * -2.12194440e-4f;  // ln 2 in two parts
@@ -67,7 +95,7 @@ inline Vec exp(Vec x) {
 /// to 2e-8. P is a minimax fit of degree 15; absolute error below 2e-7 with rounding.
 inline Vec normal_cdf(Vec x) {
   constexpr float kEdge = 5.5f;
-  const Vec c = clamp(x, -kEdge, kEdge);
+  const Vec c = at_most(at_least(x, broadcast(-kEdge)), broadcast(kEdge));
   const Vec t = c * c * (2.0f / (kEdge * kEdge)) - 1.0f;
   Vec p = broadcast(-2.364177781e-04f);
   p = p * t + 6.315598730e-04f;
@@ -89,7 +117,7 @@ inline Vec normal_cdf(Vec x) {
 }
 
 inline Vec sigmoid(Vec x) {
-  return 1.0f / (1.0f + exp(-x));
+  return 1.0f / (1.0f + exp(at_most(-x, broadcast(88.0f))));
 }
 
 template <Activation kind>

@@ -1,0 +1,27 @@
+// Sums of 8-bit products with VNNI, for int8.inl: four products of bytes go into 32 bits at once, so
+// nothing can overflow on the way. Included with kVnniLanes outputs to a register, 8 (AVX-VNNI) or 16
+// (AVX-512 VNNI).
+
+constexpr size_t kInt8Rows = kVnniLanes == 16 ? 12 : 6;
+
+template <size_t kRows>
+inline void int8_sums(const Int8Tile& t, size_t row, const std::int8_t* panel,
+                      std::int32_t (&sums)[kRows][kInt8Panel]) {
+  typedef int Sums __attribute__((vector_size(kVnniLanes * 4)));
+  typedef int UnalignedSums __attribute__((vector_size(kVnniLanes * 4), aligned(1), may_alias));
+  constexpr size_t kVectors = kInt8Panel / kVnniLanes;
+  Sums acc[kRows][kVectors] = {};
+  const std::uint8_t* x = t.x + row * t.x_stride;
+  for (size_t k = 0; k < t.inner; k += 4, panel += 4 * kInt8Panel)
+#pragma GCC unroll 16
+    for (size_t r = 0; r < kRows; ++r) {
+      int bytes;
+      __builtin_memcpy(&bytes, x + r * t.x_stride + k, sizeof bytes);
+#pragma GCC unroll 2
+      for (size_t v = 0; v < kVectors; ++v)
+        acc[r][v] = add_products(acc[r][v], bytes - Sums{},
+                                 *reinterpret_cast<const UnalignedSums*>(panel + 4 * kVnniLanes * v));
+    }
+#pragma GCC unroll 16
+  for (size_t r = 0; r < kRows; ++r) __builtin_memcpy(sums[r], acc[r], sizeof sums[r]);
+}
