@@ -9,6 +9,7 @@
 #include "vit/base/error.h"
 #include "weights/atomic_file.h"
 #include "weights/catalogue.h"
+#include "weights/default_model.h"
 
 namespace vit::tools {
 namespace {
@@ -135,7 +136,8 @@ bool is_hub_name(const std::string& name) {
 
 fs::path find_model(const std::string& name) {
   std::error_code ignored;
-  if (name.empty() || fs::exists(name, ignored)) return name;
+  if (name.empty()) return find_model(weights::default_model().string());
+  if (fs::exists(name, ignored)) return name;
   if (auto known = find_known(name)) return *known;
   const size_t at = name.find('@');
   const std::string hub = name.substr(0, at);

@@ -46,8 +46,9 @@ std::vector<PulledModel> pulled_models();
 /// "owner/name" as the hub allows it.
 bool is_hub_name(const std::string& name);
 
-/// What `-m NAME` means: a file or folder of this name, else a pulled model by its short name, its
-/// repository (also with @REVISION) or its architecture. Throws an Error that says how to pull it.
+/// What `-m NAME` means: nothing is the model that comes with the toolkit; else a file or folder of
+/// this name, else a pulled model by its short name, its repository (also with @REVISION) or its
+/// architecture. Throws an Error that says how to pull it.
 std::filesystem::path find_model(const std::string& name);
 
 }  // namespace vit::tools

@@ -41,14 +41,12 @@ cxxopts::Options classify_options() {
   const auto text_or = [&](const char* value) { return text()->default_value(value); };
   cxxopts::Options options(
       "vit classify", "Name the most likely classes of each image (JPEG, PNG, WebP, BMP, TIFF).\n");
-  options.custom_help("-m MODEL [OPTION...] IMAGE...");
-  options.add_options(
-      "", {
-              {"m,model", "a folder with weights and config.json, a weight file, or a pulled model",
-               text(), "MODEL"},
-              {"k,top", "classes per image", text_or("5"), "N"},
-              {"h,help", "this text"},
-          });
+  options.custom_help("[-m MODEL] [OPTION...] IMAGE...");
+  options.add_options("", {
+                              {"m,model", kModelHelp, text(), "MODEL"},
+                              {"k,top", "classes per image", text_or("5"), "N"},
+                              {"h,help", "this text"},
+                          });
   options.add_options(
       "Output",
       {
@@ -65,10 +63,6 @@ cxxopts::Options classify_options() {
 }
 
 void check_operands(const Settings& settings) {
-  if (settings.model.model.empty())
-    fail_usage(
-        "no model given, expected -m MODEL: a folder with weights and config.json, a weight file "
-        "or the name of a pulled model");
   if (settings.files.empty())
     fail_usage("no image given, expected one or more files, or - for one on standard input");
   const auto inputs = std::ranges::count(settings.files, "-");

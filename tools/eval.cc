@@ -36,12 +36,11 @@ struct Settings {
 cxxopts::Options eval_options() {
   const auto text = [] { return cxxopts::value<std::string>(); };
   cxxopts::Options options("vit eval", "Say how often a model is right, and where it is wrong.\n");
-  options.custom_help("-m MODEL [OPTION...] DATA");
+  options.custom_help("[-m MODEL] [OPTION...] DATA");
   options.add_options(
       "",
       {
-          {"m,model", "a folder with weights and config.json, a weight file, or a pulled model",
-           text(), "MODEL"},
+          {"m,model", kModelHelp, text(), "MODEL"},
           {"o,output",
            "a folder for index.html (figures, worst mistakes), confusion.csv, confusion.png and "
            "classes.csv; or a name that ends in .html for the page alone",
@@ -63,10 +62,6 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
                " operands given, expected one: a folder of class folders, or a "
                "CSV file of file,label");
   settings.data = operands.front();
-  if (settings.model.model.empty())
-    fail_usage(
-        "no model given, expected -m MODEL: a folder with weights and config.json, a weight file "
-        "or the name of a pulled model");
   if (arguments.count("output")) settings.output = arguments["output"].as<std::string>();
   settings.worst = parse_count("--worst", arguments["worst"].as<std::string>(), 0, 1000);
   settings.json = arguments.count("json") != 0;

@@ -40,7 +40,7 @@ cxxopts::Options heads_options() {
   const auto text = [] { return cxxopts::value<std::string>(); };
   cxxopts::Options options(
       "vit heads", "Say what every attention head of a model does, over a set of images.\n");
-  options.custom_help("MODEL --images FOLDER [OPTION...]");
+  options.custom_help("[MODEL] --images FOLDER [OPTION...]");
   options.add_options(
       "", {
               {"images", "a folder of images, or one image", text(), "PATH"},
@@ -50,7 +50,8 @@ cxxopts::Options heads_options() {
               {"importance-images",
                "silence each head on this many of them and compare the answers; 0: measure none",
                text()->default_value("16"), "N"},
-              {"m,model", "the same as MODEL", text(), "MODEL"},
+              {"m,model", "the same as MODEL; neither: $VIT_MODEL or the model that comes with vit",
+               text(), "MODEL"},
               {"h,help", "this text"},
           });
   add_model_options(options);
@@ -75,10 +76,6 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
     fail_usage("'", operands.back(),
                "' is one operand too many, expected one MODEL; images follow "
                "--images");
-  if (settings.model.model.empty())
-    fail_usage(
-        "no model given, expected MODEL: a folder with weights and config.json, or a weight "
-        "file");
   if (!arguments.count("images")) fail_usage("no images given, expected --images FOLDER");
   settings.images = {arguments["images"].as<std::string>()};
   if (arguments.count("output")) settings.output = arguments["output"].as<std::string>();

@@ -25,7 +25,7 @@ constexpr std::string_view kExamples =
 cxxopts::Options info_options() {
   cxxopts::Options options("vit info",
                            "Say what a model is: architecture, sizes, recipe, labels, cost.\n");
-  options.custom_help("MODEL [OPTION...]");
+  options.custom_help("[MODEL] [OPTION...]");
   options.add_options("", {
                               {"tensors", "list every tensor of the model"},
                               {"json", "one JSON document instead of text"},
@@ -70,7 +70,7 @@ ModelReport report_on(const std::string& model, size_t heads) {
   const fs::path path = find_model(model);
   const weights::Checkpoint checkpoint = weights::open(path, {.heads = heads});
   ModelReport report;
-  report.model = model;
+  report.model = model.empty() ? path.string() : model;
   report.file = weights::locate(path).weights.string();
   for (const auto& file : weight_files(path)) report.file_bytes += fs::file_size(file);
   report.format = checkpoint.format;
@@ -99,13 +99,14 @@ int run_info(Arguments arguments) {
     return 0;
   }
   const auto& operands = parsed.unmatched();
-  if (operands.size() != 1)
-    fail_usage(operands.size(), " models given, expected one: a folder, a weight file or the name ",
+  if (operands.size() > 1)
+    fail_usage(operands.size(),
+               " models given, expected one at most: a folder, a weight file or the name ",
                "of a pulled model");
   const size_t heads = parsed.count("heads")
                            ? parse_count("--heads", parsed["heads"].as<std::string>(), 1, 1024)
                            : 0;
-  const ModelReport report = report_on(operands.front(), heads);
+  const ModelReport report = report_on(operands.empty() ? "" : operands.front(), heads);
   const bool tensors = parsed.count("tensors") != 0;
   write_output(parsed.count("json") ? to_json(report, tensors) : to_text(report, tensors));
   return 0;

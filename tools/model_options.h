@@ -10,8 +10,13 @@
 
 namespace vit::tools {
 
+/// What -m takes.
+constexpr const char* kModelHelp =
+    "a folder with weights and config.json, a weight file or a pulled model; unless given, "
+    "$VIT_MODEL or the model that comes with vit";
+
 struct ModelSettings {
-  std::string model;
+  std::string model;  ///< empty: the one that comes with vit
   patch::Exif exif = patch::Exif::kApply;
   ClassifierOptions classifier;
 };

@@ -43,14 +43,23 @@ TEST(ClassifyUsage, SuggestsTheOptionThatWasMeant) {
   expect_usage_error({"a.png", "--top"}, "option '--top' needs a value");
 }
 
-TEST(ClassifyUsage, SaysHowToGiveAModel) {
-  const Finished finished = run({"classify", "a.png"});
-  EXPECT_EQ(finished.status, 2);
-  EXPECT_EQ(
-      finished.err,
-      "vit: no model given, expected -m MODEL: a folder with weights and config.json, a weight "
-      "file or the name of a pulled model\n" +
-          kHint);
+TEST(ClassifyUsage, TakesTheModelThatTheEnvironmentNames) {
+  const std::string image = golden_image("hf_vit");
+  const Finished named = run({"classify", "-m", golden("hf_vit"), image});
+  const Finished chosen = run(Call{.arguments = {"classify", image},
+                                   .input = {},
+                                   .environment = {"VIT_MODEL=" + golden("hf_vit")},
+                                   .output_to = {}});
+  EXPECT_EQ(chosen.status, 0) << chosen.err;
+  EXPECT_EQ(chosen.out, named.out);
+  const Finished missing = run(Call{.arguments = {"classify", image},
+                                    .input = {},
+                                    .environment = {"VIT_MODEL=nowhere/model"},
+                                    .output_to = {}});
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_EQ(missing.err,
+            "vit: nowhere/model: no such file or folder, and not pulled; if the hub has it: vit "
+            "pull nowhere/model\n");
 }
 
 TEST(ClassifyUsage, SaysThatAnImageIsMissing) {

@@ -216,8 +216,9 @@ TEST(Info, TakesTheNumberOfHeads) {
 }
 
 TEST(Info, SaysThatOneModelIsExpected) {
-  EXPECT_THAT(run({"info"}).err, HasSubstr("vit: 0 models given, expected one: a folder, a weight "
-                                           "file or the name of a pulled model\n"));
+  EXPECT_THAT(run({"info", "a", "b"}).err,
+              HasSubstr("vit: 2 models given, expected one at most: a folder, a weight "
+                        "file or the name of a pulled model\n"));
 }
 
 TEST(Models, ListsTheCatalogue) {

@@ -150,6 +150,22 @@ TEST_F(Data, ReadsIdxFilesZippedOrNot) {
   EXPECT_EQ(data.train[1].image.pixels[3], 7);
 }
 
+TEST_F(Data, KeepsNoMoreOfAClassThanAskedForWhateverTheFormat) {
+  std::vector<std::uint8_t> records;
+  for (std::uint8_t i = 0; i < 20; ++i) {
+    records.push_back(i % 10);
+    records.insert(records.end(), 3072, i);
+  }
+  write("data_batch_1.bin", records);
+  write("test_batch.bin", records);
+  DatasetOptions options;
+  options.most_per_class = 1;
+  const Dataset dataset = read_dataset(folder_, options);
+  EXPECT_EQ(dataset.train.size(), 10u);
+  EXPECT_EQ(dataset.validation.size(), 10u);
+  EXPECT_EQ(dataset.train.back().image.pixels[0], 9) << "the first of each";
+}
+
 TEST_F(Data, IdxFilesThatDisagreeAreRefused) {
   write("train-images-idx3-ubyte", idx_images(4));
   write("train-labels-idx1-ubyte", idx_labels(3));

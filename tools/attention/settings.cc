@@ -160,10 +160,6 @@ Sheet parse_sheet(const cxxopts::ParseResult& arguments) {
 
 void check(const AttentionSettings& settings) {
   const bool of_model = settings.sheet == Sheet::kPositions || settings.sheet == Sheet::kFilters;
-  if (settings.model.model.empty())
-    fail_usage(
-        "no model given, expected -m MODEL: a folder with weights and config.json, or a "
-        "weight file");
   if (of_model && !settings.files.empty())
     fail_usage("this is a picture of the model, '", settings.files.front(), "' has no part in it");
   if (!of_model && settings.files.empty())
@@ -250,11 +246,10 @@ Query parse_query(std::string_view text) {
 cxxopts::Options attention_options() {
   const auto text = [] { return cxxopts::value<std::string>(); };
   cxxopts::Options options("vit attention", "Show where a model looks in an image.\n");
-  options.custom_help("-m MODEL -o OUT [OPTION...] IMAGE|FOLDER...");
+  options.custom_help("[-m MODEL] -o OUT [OPTION...] IMAGE|FOLDER...");
   options.add_options(
       "", {
-              {"m,model", "a folder with weights and config.json, a weight file, or a pulled model",
-               text(), "MODEL"},
+              {"m,model", kModelHelp, text(), "MODEL"},
               {"o,output",
                "a picture (.png, .jpg), an explorer to click in (.html), or numbers (.npy, .json); "
                "several images: OUT-NAME each, and an index page",

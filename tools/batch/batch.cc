@@ -38,11 +38,10 @@ cxxopts::Options batch_options() {
       "vit batch",
       "Name the most likely classes of many images: a row for each input, also for those that\n"
       "cannot be read. The same command again goes on where it was stopped.\n");
-  options.custom_help("-m MODEL [OPTION...] INPUT... -o OUT");
+  options.custom_help("[-m MODEL] [OPTION...] INPUT... -o OUT");
   options.add_options(
       "", {
-              {"m,model", "a folder with weights and config.json, a weight file, or a pulled model",
-               text(), "MODEL"},
+              {"m,model", kModelHelp, text(), "MODEL"},
               {"o,output",
                "where the rows go: .csv, .jsonl, .db (SQLite), or - for JSONL on "
                "standard output",
@@ -102,10 +101,6 @@ void choose_sorting(const cxxopts::ParseResult& arguments, BatchSettings& settin
 BatchSettings parse_batch(const cxxopts::ParseResult& arguments) {
   BatchSettings settings;
   settings.model = parse_model_settings(arguments);
-  if (settings.model.model.empty())
-    fail_usage(
-        "no model given, expected -m MODEL: a folder with weights and config.json, a weight file "
-        "or the name of a pulled model");
   settings.top = parse_count("--top", arguments["top"].as<std::string>(), 1, 1'000'000);
   settings.least =
       parse_probability("--min-probability", arguments["min-probability"].as<std::string>());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <memory>
 
 #include "tools/batch/directory.h"
 #include "tools/model_options.h"
@@ -159,10 +160,45 @@ std::function<void(const TakeImage&)> list_folder(const fs::path& folder, const 
   return list_class_folders(match_folders(folder, folders, names));
 }
 
+/// Its images are few and small enough to be held. Their labels are those of the files.
+LabelledFiles open_dataset(const train::Dataset& dataset, const std::string& path,
+                           const ClassNames& names) {
+  if (dataset.validation.empty())
+    fail(path, ": no test part in it, expected t10k-images-idx3-ubyte or test_batch.bin");
+  std::vector<size_t> classes;
+  for (const std::string& label : dataset.labels) {
+    const auto truth = names.find(label);
+    if (!truth) fail(path, ": label ", names.explain(label));
+    classes.push_back(*truth);
+  }
+  const auto samples = std::make_shared<std::vector<train::Sample>>(dataset.validation);
+  for (train::Sample& sample : *samples) sample.label = classes[sample.label];
+  LabelledFiles files{labelled_samples(*samples), samples->size()};
+  // Whoever lists them keeps them.
+  files.source.list = [samples, list = files.source.list](const TakeImage& take) { list(take); };
+  return files;
+}
+
 }  // namespace
+
+LabelledSource labelled_samples(const std::vector<train::Sample>& samples) {
+  LabelledSource source;
+  source.list = [&samples](const TakeImage& take) {
+    for (size_t i = 0; i < samples.size(); ++i)
+      take({samples[i].file.empty() ? "image " + std::to_string(i) : samples[i].file, i,
+            samples[i].label});
+  };
+  source.read = [&samples](const LabelledImage& image) {
+    const train::Sample& sample = samples[image.number];
+    return sample.file.empty() ? sample.image : patch::read_image(sample.file);
+  };
+  return source;
+}
 
 LabelledFiles open_labelled(const std::string& path, const ClassNames& names, patch::Exif exif) {
   if (!fs::exists(path)) fail(path, ": no such file or folder");
+  if (train::is_idx_folder(path)) return open_dataset(train::read_idx(path), path, names);
+  if (train::is_cifar_folder(path)) return open_dataset(train::read_cifar(path), path, names);
   LabelledFiles files;
   files.source.list = fs::is_directory(path) ? list_folder(path, names) : list_csv(path, names);
   files.source.read = [exif](const LabelledImage& image) {

@@ -6,8 +6,13 @@
 
 #include "tools/eval/class_names.h"
 #include "tools/eval/evaluate.h"
+#include "vit/train/dataset.h"
 
 namespace vit::tools {
+
+/// Those of a dataset in memory, which must outlive it. Samples of files of their own are read from
+/// them again, so that what training reduced is seen as it is.
+LabelledSource labelled_samples(const std::vector<train::Sample>& samples);
 
 struct LabelledFiles {
   LabelledSource source;
@@ -19,7 +24,8 @@ struct LabelledFiles {
 ///
 /// A folder: folders named after classes, with images at any depth below; or images whose names
 /// begin with a WordNet id. CSV: file and label, in columns so named or the first two; a relative
-/// file lies beside the CSV. `names` must outlive the source.
+/// file lies beside the CSV. A folder of IDX or CIFAR files: its test part, held. `names` must
+/// outlive the source.
 LabelledFiles open_labelled(const std::string& path, const ClassNames& names, patch::Exif exif);
 
 }  // namespace vit::tools

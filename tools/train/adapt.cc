@@ -5,6 +5,7 @@
 
 #include "tools/cache.h"
 #include "tools/output/terminal.h"
+#include "tools/train/final_report.h"
 #include "tools/train/run.h"
 #include "vit/model/classifier.h"
 #include "vit/model/load.h"
@@ -136,6 +137,7 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
                ", validation accuracy " + percent(accuracy) + " on " +
                std::to_string(dataset.validation.size()) + " images, " + clock_time(seconds) +
                ", model " + settings.output.string() + "\n");
+  report_model(settings, dataset);
   return 0;
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <opencv2/imgproc.hpp>
+#include <sstream>
 
 #include "tools/draw/canvas.h"
 #include "tools/output/file.h"
@@ -85,28 +85,17 @@ std::vector<double> column(const std::vector<train::EpochRow>& history, Field fi
   return values;
 }
 
-/// Appears whole or not at all.
-void replace(const fs::path& beside, const fs::path& path) {
-  std::error_code error;
-  fs::rename(beside, path, error);
-  if (error) fail(path.string(), ": cannot be written: ", error.message());
-}
-
 }  // namespace
 
 void write_log(const fs::path& path, const std::vector<train::EpochRow>& history) {
-  const fs::path beside = path.string() + ".tmp";
-  {
-    std::ofstream file(beside);
-    file << "epoch,train_loss,train_accuracy,validation_loss,validation_accuracy,learning_rate,"
-            "seconds\n";
-    for (const auto& row : history)
-      file << row.epoch << ',' << row.train_loss << ',' << row.train_accuracy << ','
-           << row.validation_loss << ',' << row.validation_accuracy << ',' << row.rate << ','
-           << row.seconds << '\n';
-    if (!file.flush()) fail(beside.string(), ": cannot be written");
-  }
-  replace(beside, path);
+  std::ostringstream text;
+  text << "epoch,train_loss,train_accuracy,validation_loss,validation_accuracy,learning_rate,"
+          "seconds\n";
+  for (const auto& row : history)
+    text << row.epoch << ',' << row.train_loss << ',' << row.train_accuracy << ','
+         << row.validation_loss << ',' << row.validation_accuracy << ',' << row.rate << ','
+         << row.seconds << '\n';
+  write_file(path, text.str());
 }
 
 void draw_curves(const fs::path& path, const std::vector<train::EpochRow>& history) {

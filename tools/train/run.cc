@@ -5,6 +5,7 @@
 
 #include "tools/output/terminal.h"
 #include "tools/train/curves.h"
+#include "tools/train/final_report.h"
 #include "vit/train/export.h"
 
 namespace vit::tools {
@@ -136,6 +137,7 @@ class Run {
     write_output("best validation accuracy " + percent(trainer_.state().best) + " on " +
                  std::to_string(dataset_.validation.size()) + " images, model " +
                  settings_.output.string() + "\n");
+    report_model(settings_, dataset_);
   }
 
   const TrainSettings& settings_;

@@ -10,6 +10,7 @@
 #include "vit/base/thread_pool.h"
 #include "vit/model/features.h"
 #include "vit/model/load.h"
+#include "weights/default_model.h"
 
 namespace vit {
 namespace {
@@ -113,7 +114,8 @@ struct Classifier::State {
 Classifier Classifier::load(const std::filesystem::path& path, const ClassifierOptions& options) {
   if (!(options.temperature > 0.0f))
     fail("temperature is ", options.temperature, ", expected a number above 0");
-  const weights::Checkpoint checkpoint = weights::open(path, {.heads = options.heads});
+  const weights::Checkpoint checkpoint =
+      weights::open(path.empty() ? weights::default_model() : path, {.heads = options.heads});
   Recipe recipe = checkpoint.recipe;
   if (options.image_height != 0 || options.image_width != 0)
     recipe =

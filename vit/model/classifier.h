@@ -45,8 +45,9 @@ struct ClassifierOptions {
 /// Immutable after load; every const call may be made from any thread.
 class Classifier {
  public:
-  /// A folder or a weight file.
-  static Classifier load(const std::filesystem::path& model, const ClassifierOptions& options = {});
+  /// A folder or a weight file; nothing: $VIT_MODEL, else the model that comes with the toolkit.
+  static Classifier load(const std::filesystem::path& model = {},
+                         const ClassifierOptions& options = {});
 
   ~Classifier();
   Classifier(Classifier&&) noexcept;

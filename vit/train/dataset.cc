@@ -74,7 +74,7 @@ std::vector<Sample> read_files(const std::vector<File>& files, const DatasetOpti
   std::vector<Sample> samples;
   for (size_t i = 0; i < files.size(); ++i) {
     if (images[i])
-      samples.push_back({std::move(*images[i]), files[i].label});
+      samples.push_back({std::move(*images[i]), files[i].label, files[i].path.string()});
     else
       skipped.push_back(std::move(errors[i]));
   }
@@ -131,6 +131,12 @@ Dataset read_folder(const fs::path& path, const DatasetOptions& options) {
   return dataset;
 }
 
+/// The first `most` of every class.
+void keep_first(size_t most, size_t classes, std::vector<Sample>& samples) {
+  std::vector<size_t> seen(classes);
+  std::erase_if(samples, [&](const Sample& sample) { return ++seen.at(sample.label) > most; });
+}
+
 void check(const Dataset& dataset, const std::string& where) {
   if (dataset.labels.size() < 2)
     fail(where, ": ", dataset.labels.size(), " class, expected at least two to tell apart");
@@ -152,6 +158,9 @@ Dataset read_dataset(const fs::path& path, const DatasetOptions& options) {
   Dataset dataset = is_idx_folder(path)     ? read_idx(path)
                     : is_cifar_folder(path) ? read_cifar(path)
                                             : read_folder(path, options);
+  if (options.most_per_class != 0)
+    for (auto* part : {&dataset.train, &dataset.validation})
+      keep_first(options.most_per_class, dataset.labels.size(), *part);
   check(dataset, path.string());
   if (dataset.validation.empty()) split(options, dataset);
   if (dataset.validation.empty())

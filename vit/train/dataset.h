@@ -18,6 +18,7 @@ using std::size_t;
 struct Sample {
   patch::Image image;
   size_t label = 0;
+  std::string file{};  ///< where it was read from; empty: one of many in a file of a dataset
 };
 
 struct Dataset {

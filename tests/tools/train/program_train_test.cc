@@ -81,6 +81,76 @@ TEST(TrainProgram, MakesAModelThatClassifies) {
   EXPECT_FALSE(cv::imread(folder.path("m.safetensors.png")).empty());
 }
 
+TEST(TrainProgram, EndsWithTheReportOfEval) {
+  const Folder folder;
+  write_pictures(folder.path("data/train"), 12);
+  write_pictures(folder.path("data/val"), 4);
+  const Finished finished = run(train(folder, {}));
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const Finished evaluated =
+      run({"eval", "-m", folder.path("m.safetensors"), folder.path("data/val")});
+  EXPECT_EQ(evaluated.status, 0) << evaluated.err;
+  const std::string figures = evaluated.out.substr(evaluated.out.find("  top-1"));
+  EXPECT_THAT(finished.out, HasSubstr(figures)) << "the same, however they are asked for";
+  EXPECT_THAT(finished.out, HasSubstr("report " + folder.path("m.safetensors.eval/index.html")));
+  EXPECT_THAT(read_file(folder.path("m.safetensors.eval/confusion.csv")),
+              HasSubstr("true class,blue,green,red\n"));
+}
+
+TEST(TrainProgram, LearnsFromATeacherOfTheSameClasses) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 12);
+  ASSERT_EQ(run(train(folder, {})).status, 0);
+  fs::rename(folder.path("m.safetensors"), folder.path("teacher.safetensors"));
+  const std::vector<std::string> lessons{"--teacher", folder.path("teacher.safetensors"),
+                                         "--teacher-share", "1"};
+  // What the labels say counts for nothing here: all that is learned is the teacher's.
+  write_pictures(folder.path("wrong"), 12);
+  fs::remove_all(folder.path("data"));
+  fs::create_directories(folder.path("data"));
+  fs::rename(folder.path("wrong/red"), folder.path("data/blue"));
+  fs::rename(folder.path("wrong/blue"), folder.path("data/green"));
+  fs::rename(folder.path("wrong/green"), folder.path("data/red"));
+  const Finished finished = run(train(folder, lessons));
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(classified(folder, "data/blue/0.png"), HasSubstr("red"));
+  EXPECT_THAT(classified(folder, "data/green/0.png"), HasSubstr("blue"));
+  EXPECT_THAT(classified(folder, "data/red/0.png"), HasSubstr("green"));
+
+  fs::rename(folder.path("data/red"), folder.path("data/yellow"));
+  const Finished other = run(train(folder, lessons));
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.err, HasSubstr("teacher.safetensors: the teacher knows other classes than the "
+                                   "data, expected the same 3 in the same order"));
+}
+
+TEST(TrainProgram, SkipsAndCountsWhatItCannotRead) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 6);
+  for (int i = 0; i < 7; ++i)
+    folder.write("data/red/torn" + std::to_string(i) + ".jpg", "this is no JPEG");
+  const Finished finished = run(train(folder, {"--epochs", "1"}));
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("skipped " + folder.path("data/red/torn0.jpg")));
+  EXPECT_THAT(finished.err, HasSubstr("skipped 7 files in all"));
+  EXPECT_THAT(finished.out, HasSubstr("3 classes, 15 training and 3 validation images"));
+}
+
+TEST(TrainProgram, AFullDiskLeavesModelAndCheckpointOfBefore) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 8);
+  ASSERT_EQ(run(train(folder, {})).status, 0);
+  const std::string checkpoint = read_file(folder.path("m.safetensors.checkpoint"));
+  const std::string model = read_file(folder.path("m.safetensors"));
+  fs::create_symlink("/dev/full", folder.path("m.safetensors.checkpoint.tmp"));
+  const Finished finished = run(train(folder, {"--save-every", "0", "--seed", "9"}));
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("m.safetensors.checkpoint"));
+  EXPECT_THAT(finished.err, HasSubstr("No space left on device"));
+  EXPECT_EQ(read_file(folder.path("m.safetensors.checkpoint")), checkpoint);
+  EXPECT_EQ(read_file(folder.path("m.safetensors")), model);
+}
+
 TEST(TrainProgram, ResumesAndWillNotResumeAnotherRun) {
   const Folder folder;
   write_pictures(folder.path("data"), 8);

@@ -1,0 +1,68 @@
+#include "weights/default_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "vit/base/error.h"
+
+namespace vit::weights {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+/// Puts back what the environment said.
+class DefaultModel : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const char* value = std::getenv("VIT_MODEL")) before_ = value;
+  }
+  void TearDown() override {
+    if (before_.empty())
+      unsetenv("VIT_MODEL");
+    else
+      setenv("VIT_MODEL", before_.c_str(), 1);
+  }
+
+ private:
+  std::string before_;
+};
+
+TEST_F(DefaultModel, IsWhatTheEnvironmentSays) {
+  setenv("VIT_MODEL", "some/model", 1);
+  EXPECT_EQ(default_model(), "some/model");
+}
+
+TEST_F(DefaultModel, IsLookedForBesideTheProgramThenInTheSources) {
+  ASSERT_THAT(default_model_places(), SizeIs(3));
+  const fs::path program = fs::read_symlink("/proc/self/exe");
+  EXPECT_EQ(default_model_places()[0],
+            program.parent_path().parent_path() / "share/vit/default/model.safetensors");
+  EXPECT_EQ(default_model_places()[1],
+            fs::path(VIT_SOURCE_DIR) / "weights/default/model.safetensors");
+  EXPECT_THAT(default_model_places()[2].string(),
+              testing::EndsWith("share/vit/default/model.safetensors"));
+}
+
+TEST_F(DefaultModel, IsTheFirstThatIsThere) {
+  setenv("VIT_MODEL", "", 1);
+  for (const fs::path& place : default_model_places()) {
+    if (!fs::exists(place)) continue;
+    EXPECT_EQ(default_model(), place);
+    return;
+  }
+  try {
+    default_model();
+    FAIL() << "found a model that is not there";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("no model given, and the one that comes with vit is not there"));
+    EXPECT_THAT(error.what(), HasSubstr(default_model_places()[1].string()));
+  }
+}
+
+}  // namespace
+}  // namespace vit::weights

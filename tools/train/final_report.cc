@@ -1,0 +1,32 @@
+#include "tools/train/final_report.h"
+
+#include "tools/eval/data.h"
+#include "tools/eval/report.h"
+#include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
+
+namespace vit::tools {
+namespace {
+
+constexpr size_t kWorst = 24;
+
+}  // namespace
+
+void report_model(const TrainSettings& settings, const train::Dataset& dataset) {
+  const Classifier classifier = Classifier::load(settings.output, {.threads = settings.threads});
+  const ClassNames names(classifier.name(), classifier.labels(), classifier.config().classes);
+  const LabelledSource source = labelled_samples(dataset.validation);
+  const Evaluation evaluation =
+      evaluate(classifier, source, kWorst, {.failed = [](const Failure& failure) {
+                 write_message(printable(failure.name + ": " + failure.reason));
+               }});
+  const std::string data = "the validation images of " + settings.data.string() +
+                           (dataset.split_by_us ? " (split by chance)" : "");
+  const EvaluationReport report{data, names, evaluation};
+  const auto folder = settings.beside(".eval");
+  write_evaluation(folder, report, source.read);
+  write_output("\n" + evaluation_text(report) + "\nreport " +
+               printable((folder / "index.html").string()) + "\n");
+}
+
+}  // namespace vit::tools
