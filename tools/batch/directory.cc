@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <queue>
 #include <vector>
 
 #include "vit/base/error.h"
@@ -26,7 +25,7 @@ struct Candidate {
   std::string name;
   unsigned char type = DT_UNKNOWN;
 
-  bool operator<(const Candidate& other) const { return name < other.name; }
+  auto operator<=>(const Candidate&) const = default;
 };
 
 EntryKind kind_of(const fs::path& path, unsigned char type) {
@@ -45,7 +44,7 @@ EntryKind kind_of(const fs::path& path, unsigned char type) {
 std::vector<Candidate> names_after(const fs::path& folder, const std::string& last, size_t most) {
   const std::unique_ptr<DIR, Close> directory(opendir(folder.c_str()));
   if (!directory) fail(folder.string(), ": cannot read this folder: ", std::strerror(errno));
-  std::priority_queue<Candidate> smallest;
+  std::vector<Candidate> smallest;  // a heap, the last of them in front
   while (true) {
     errno = 0;
     const dirent* entry = readdir(directory.get());
@@ -55,16 +54,15 @@ std::vector<Candidate> names_after(const fs::path& folder, const std::string& la
     const std::string_view name = entry->d_name;
     if (name.starts_with('.') || name <= last) continue;
     if (smallest.size() == most) {
-      if (name >= smallest.top().name) continue;
-      smallest.pop();
+      if (name >= smallest.front().name) continue;
+      std::ranges::pop_heap(smallest);
+      smallest.pop_back();
     }
-    smallest.push({std::string(name), entry->d_type});
+    smallest.push_back({std::string(name), entry->d_type});
+    std::ranges::push_heap(smallest);
   }
-  std::vector<Candidate> names;
-  names.reserve(smallest.size());
-  for (; !smallest.empty(); smallest.pop()) names.push_back(smallest.top());
-  std::ranges::reverse(names);
-  return names;
+  std::ranges::sort_heap(smallest);
+  return smallest;
 }
 
 }  // namespace
