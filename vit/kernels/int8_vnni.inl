@@ -1,6 +1,6 @@
-// Sums of 8-bit products with VNNI, for int8.inl: four products of bytes go into 32 bits at once, so
-// nothing can overflow on the way. Included with kVnniLanes outputs to a register, 8 (AVX-VNNI) or 16
-// (AVX-512 VNNI).
+// Sums of 8-bit products with VNNI, for int8.inl: four products of bytes go into 32 bits at once,
+// so nothing can overflow on the way. Included with kVnniLanes outputs to a register, 8 (AVX-VNNI)
+// or 16 (AVX-512 VNNI).
 
 constexpr size_t kInt8Rows = kVnniLanes == 16 ? 12 : 6;
 
@@ -19,8 +19,9 @@ inline void int8_sums(const Int8Tile& t, size_t row, const std::int8_t* panel,
       __builtin_memcpy(&bytes, x + r * t.x_stride + k, sizeof bytes);
 #pragma GCC unroll 2
       for (size_t v = 0; v < kVectors; ++v)
-        acc[r][v] = add_products(acc[r][v], bytes - Sums{},
-                                 *reinterpret_cast<const UnalignedSums*>(panel + 4 * kVnniLanes * v));
+        acc[r][v] =
+            add_products(acc[r][v], bytes - Sums{},
+                         *reinterpret_cast<const UnalignedSums*>(panel + 4 * kVnniLanes * v));
     }
 #pragma GCC unroll 16
   for (size_t r = 0; r < kRows; ++r) __builtin_memcpy(sums[r], acc[r], sizeof sums[r]);
