@@ -45,17 +45,14 @@ TEST(ClassifyUsage, SuggestsTheOptionThatWasMeant) {
 
 TEST(ClassifyUsage, TakesTheModelThatTheEnvironmentNames) {
   const std::string image = golden_image("hf_vit");
-  const Finished named = run({"classify", "-m", golden("hf_vit"), image});
-  const Finished chosen = run(Call{.arguments = {"classify", image},
-                                   .input = {},
-                                   .environment = {"VIT_MODEL=" + golden("hf_vit")},
-                                   .output_to = {}});
+  Call call;
+  call.arguments = {"classify", image};
+  call.environment = {"VIT_MODEL=" + golden("hf_vit")};
+  const Finished chosen = run(call);
   EXPECT_EQ(chosen.status, 0) << chosen.err;
-  EXPECT_EQ(chosen.out, named.out);
-  const Finished missing = run(Call{.arguments = {"classify", image},
-                                    .input = {},
-                                    .environment = {"VIT_MODEL=nowhere/model"},
-                                    .output_to = {}});
+  EXPECT_EQ(chosen.out, run({"classify", "-m", golden("hf_vit"), image}).out);
+  call.environment = {"VIT_MODEL=nowhere/model"};
+  const Finished missing = run(call);
   EXPECT_EQ(missing.status, 1);
   EXPECT_EQ(missing.err,
             "vit: nowhere/model: no such file or folder, and not pulled; if the hub has it: vit "
