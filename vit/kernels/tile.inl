@@ -107,8 +107,8 @@ inline void linear_rest(const LinearTile& t, size_t row, const float* panel, siz
   }
 }
 
-/// Each tile asks for its share of the panel that comes next, so that weights arrive from beyond the
-/// second-level cache while there is other work.
+/// Each tile asks for its share of the panel that comes next, so that weights arrive from beyond
+/// the second-level cache while there is other work.
 class PanelPrefetch {
  public:
   PanelPrefetch(const LinearTile& t)

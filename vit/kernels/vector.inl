@@ -26,8 +26,8 @@ inline void store_part(float* p, Vec v, size_t n) {
   __builtin_memcpy(p, &v, n * sizeof(float));
 }
 
-/// The larger and the smaller of two numbers; a NaN in `x` stays. GCC makes a comparison and a blend
-/// of `limit > x ? limit : x` where AVX has one instruction.
+/// The larger and the smaller of two numbers; a NaN in `x` stays. GCC makes a comparison and a
+/// blend of `limit > x ? limit : x` where AVX has one instruction.
 template <typename V>
 inline V at_least(V x, V limit) {
 #if defined(__x86_64__)
@@ -71,8 +71,9 @@ inline float largest(Vec v) {
   return fold(v, [](auto a, auto b) { return a > b ? a : b; });
 }
 
-/// For x up to 88. exp(x) = 2^n · exp(r), r = x - n·ln 2, |r| <= ln(2)/2, by a degree-6 polynomial (minimax fit,
-/// 3e-9 relative). With rounding: relative error below 3e-7; results below 2^-126 become 0.
+/// For x up to 88. exp(x) = 2^n · exp(r), r = x - n·ln 2, |r| <= ln(2)/2, by a degree-6 polynomial
+/// (minimax fit, 3e-9 relative). With rounding: relative error below 3e-7; results below 2^-126
+/// become 0.
 inline Vec exp(Vec x) {
   constexpr float kRound = 12582912.0f;  // 1.5 · 2^23: adding it leaves the nearest integer
   const VecInt underflow = x < broadcast(-87.0f);
