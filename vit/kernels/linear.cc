@@ -75,19 +75,6 @@ TileOutput make_tile_output(size_t rows, std::span<const float> bias, MatrixView
           .y_stride = y.stride};
 }
 
-void share_columns(ThreadPool* pool, size_t out, size_t panel_width,
-                   const std::function<void(ColumnRange)>& work) {
-  const size_t panels = (out + panel_width - 1) / panel_width;
-  const size_t workers = pool == nullptr ? 1 : pool->size();
-  constexpr size_t kSharesPerWorker = 4;  // one that was interrupted can be helped
-  const size_t shares = workers == 1 ? 1 : std::min(panels, workers * kSharesPerWorker);
-  parallel_for(pool, shares, [&](size_t share, size_t) {
-    const size_t first = share * panels / shares * panel_width;
-    const size_t end = (share + 1) * panels / shares * panel_width;
-    work({first, std::min(end, out) - first});
-  });
-}
-
 size_t Linear::bytes() const {
   return (weights.size() + bias.size()) * sizeof(float) + (int8 != nullptr ? int8->bytes() : 0);
 }

@@ -1,6 +1,7 @@
 /// y = x · Wᵀ + b with all that may follow it, in one pass over the output.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <span>
@@ -54,8 +55,18 @@ struct ColumnRange {
 };
 
 /// Calls `work` for shares of whole panels that are as even as possible, several to a worker.
-void share_columns(ThreadPool* pool, size_t out, size_t panel_width,
-                   const std::function<void(ColumnRange)>& work);
+template <typename Work>
+void share_columns(ThreadPool* pool, size_t out, size_t panel_width, const Work& work) {
+  const size_t panels = (out + panel_width - 1) / panel_width;
+  const size_t workers = pool == nullptr ? 1 : pool->size();
+  constexpr size_t kSharesPerWorker = 4;  // one that was interrupted can be helped
+  const size_t shares = workers == 1 ? 1 : std::min(panels, workers * kSharesPerWorker);
+  parallel_for(pool, shares, [&](size_t share, size_t) {
+    const size_t first = share * panels / shares * panel_width;
+    const size_t end = (share + 1) * panels / shares * panel_width;
+    work(ColumnRange{first, std::min(end, out) - first});
+  });
+}
 
 /// What the kernels need to know of the output, for any kind of linear layer.
 TileOutput make_tile_output(size_t rows, std::span<const float> bias, MatrixView y,
