@@ -219,7 +219,6 @@ TEST(Batch, ExplainsWhatIsWrongWithItsCall) {
   says(batch({folder.path(), "-o", folder.path("x.csv")}), 1, "no image found");
   says(batch({folder.path(), "-o", "-", "--copy-to", folder.path("sorted/deep")}), 2,
        "which lies in the input '" + folder.path() + "': the sorted files would be inputs");
-  says(run({"batch", image, "-o", "-"}), 2, "no model given, expected -m MODEL");
 }
 
 TEST(Batch, LetsStrictCallersKnowOfFailedRows) {
