@@ -79,7 +79,8 @@ void add_model_options(cxxopts::Options& options) {
           {"threads", "worker threads, all of the machine's unless given", text(), "N"},
           {"heads", "attention heads per layer, for a weight file that does not say", text(), "N"},
           {"precision",
-           "of the blocks' linear layers: f32, or int8 (about twice as fast, a little less exact); "
+           "of the blocks' linear layers: f32, or int8 (1.5 to 2 times as fast, a little less "
+           "exact); "
            "what the weights are stored in unless given",
            text(), "TYPE"},
       });
