@@ -6,12 +6,10 @@
 //
 // decode_ms, resize_ms and model_ms are one thread's time for an image: where the workers spend it.
 #include <benchmark/benchmark.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -20,6 +18,7 @@
 #include <jpeglib.h>  // needs <cstdio> before it
 
 #include "bench/interleaved.h"
+#include "tests/support/folder.h"
 #include "tests/support/random_checkpoint.h"
 #include "tools/batch/batch.h"
 #include "vit/base/thread_pool.h"
@@ -77,28 +76,22 @@ void write_jpeg(const fs::path& path, std::vector<std::uint8_t> pixels) {
 /// A model file and a folder of images, gone at the end.
 class Material {
  public:
-  explicit Material(size_t images) {
-    std::string name = (fs::temp_directory_path() / "vit-bench-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-    folder_ = name;
-    fs::create_directory(folder_ / "images");
+  explicit Material(size_t count) {
+    fs::create_directory(images());
     auto checkpoint = test::random_checkpoint(weights::config_of("deit_tiny_patch16_224"));
     checkpoint.recipe.resize_height = checkpoint.recipe.resize_width = 248;
     weights::save(model(), checkpoint);
-    for (size_t i = 0; i < images; ++i)
-      write_jpeg(folder_ / "images" / (std::to_string(i) + ".jpg"),
+    for (size_t i = 0; i < count; ++i)
+      write_jpeg(fs::path(images()) / (std::to_string(i) + ".jpg"),
                  picture(static_cast<unsigned>(i)));
   }
-  ~Material() { fs::remove_all(folder_); }
-  Material(const Material&) = delete;
-  Material& operator=(const Material&) = delete;
 
-  std::string model() const { return (folder_ / "model.safetensors").string(); }
-  std::string images() const { return (folder_ / "images").string(); }
-  std::string output() const { return (folder_ / "rows.csv").string(); }
+  std::string model() const { return folder_.path("model.safetensors"); }
+  std::string images() const { return folder_.path("images"); }
+  std::string output() const { return folder_.path("rows.csv"); }
 
  private:
-  fs::path folder_;
+  test::Folder folder_;
 };
 
 /// As many images through the model, one per worker, from pixels that are there.

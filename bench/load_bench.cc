@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/interleaved.h"
+#include "tests/support/folder.h"
 #include "tests/support/random_checkpoint.h"
 #include "vit/kernels/linear.h"
 #include "vit/model/load.h"
@@ -25,15 +26,13 @@ namespace fs = std::filesystem;
 /// disk.
 class WeightFile {
  public:
-  explicit WeightFile(const char* architecture)
-      : path_(fs::temp_directory_path() / ("vit_load_bench_" + std::to_string(::getpid()))) {
-    weights::save(path_, test::random_checkpoint(weights::config_of(architecture)));
+  explicit WeightFile(const char* architecture) {
+    weights::save(path(), test::random_checkpoint(weights::config_of(architecture)));
   }
-  ~WeightFile() { fs::remove(path_); }
-  const fs::path& path() const { return path_; }
+  std::string path() const { return folder_.path("weights"); }
 
  private:
-  fs::path path_;
+  test::Folder folder_;
 };
 
 void read_piece(int file, std::byte* to, size_t size, size_t offset) {

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cassert>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
 #include "patch/image_header.h"
 #include "tests/fuzz/seeds.h"
+#include "tests/support/folder.h"
 #include "tests/weights/support.h"
 #include "tests/weights/truth.h"
 #include "vit/base/error.h"
@@ -78,36 +78,26 @@ void parse_safetensors(Bytes bytes) {
   parse_tensors(bytes);
 }
 
-/// A folder with two good shards, which the bytes are an index of.
-class ShardFolder {
+/// Two good shards, which the bytes are an index of.
+class Shards {
  public:
-  ShardFolder() {
-    std::string name = (fs::temp_directory_path() / "vit-fuzz-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-    path_ = name;
-    for (const auto* shard : {"a", "b"})
-      std::ofstream(path_ / (std::string(shard) + ".safetensors"), std::ios::binary)
-          << weights::test::safetensors({{shard, weights::test::numbered({2})}});
-  }
-  ~ShardFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
+  Shards() {
+    for (const std::string shard : {"a", "b"})
+      folder_.write(shard + ".safetensors",
+                    weights::test::safetensors({{shard, weights::test::numbered({2})}}));
   }
   fs::path write_index(Bytes bytes) const {
-    const fs::path index = path_ / "model.safetensors.index.json";
-    std::ofstream(index, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()),
-               static_cast<std::streamsize>(bytes.size()));
-    return index;
+    return folder_.write("model.safetensors.index.json",
+                         {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
 
  private:
-  fs::path path_;
+  test::Folder folder_;
 };
 
 void parse_index(Bytes bytes) {
-  static const ShardFolder folder;
-  touch(weights::read_sharded_safetensors(folder.write_index(bytes)));
+  static const Shards shards;
+  touch(weights::read_sharded_safetensors(shards.write_index(bytes)));
 }
 
 void parse_pickle(Bytes bytes) {

@@ -99,27 +99,6 @@ Finished run(const std::vector<std::string>& arguments) {
   return run(call);
 }
 
-Folder::Folder() {
-  std::string name = (fs::temp_directory_path() / "vit-test-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make " + name);
-  path_ = name;
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
-std::string Folder::write(const std::string& name, const std::string& content) const {
-  fs::create_directories((path_ / name).parent_path());
-  std::ofstream(path_ / name, std::ios::binary) << content;
-  return path(name);
-}
-
-std::string Folder::path(const std::string& name) const {
-  return name.empty() ? path_.string() : (path_ / name).string();
-}
-
 std::string read_file(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/folder.h"
+
 namespace vit::tools {
 
 struct Finished {
@@ -47,21 +49,7 @@ class Running {
 Finished run(const Call& call);
 Finished run(const std::vector<std::string>& arguments);
 
-/// A folder that is empty at the start of a test and gone after it.
-class Folder {
- public:
-  Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  /// Writes a file and returns its path.
-  std::string write(const std::string& name, const std::string& content) const;
-  std::string path(const std::string& name = "") const;
-
- private:
-  std::filesystem::path path_;
-};
+using test::Folder;
 
 std::string read_file(const std::filesystem::path& path);
 

@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include <fstream>
+#include <filesystem>
 #include <opencv2/imgcodecs.hpp>
 
+#include "tests/support/folder.h"
 #include "vit/base/error.h"
 
 namespace vit::train {
@@ -15,45 +16,34 @@ namespace fs = std::filesystem;
 
 class Data : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() /
-              ("vit_data_" +
-               std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   void add_image(const fs::path& path, int value, int edge = 8) {
-    fs::create_directories((folder_ / path).parent_path());
-    cv::imwrite((folder_ / path).string(),
-                cv::Mat(edge, edge, CV_8UC3, cv::Scalar(value, value, value)));
+    fs::create_directories(fs::path(folder_.path(path)).parent_path());
+    cv::imwrite(folder_.path(path), cv::Mat(edge, edge, CV_8UC3, cv::Scalar(value, value, value)));
   }
   void add_class(const std::string& name, int count, int value) {
     for (int i = 0; i < count; ++i) add_image(fs::path(name) / (std::to_string(i) + ".png"), value);
   }
   void write(const fs::path& path, const std::vector<std::uint8_t>& bytes) {
-    std::ofstream(folder_ / path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
+    folder_.write(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   }
   void write_gzipped(const fs::path& path, const std::vector<std::uint8_t>& bytes) {
-    const gzFile file = gzopen((folder_ / path).c_str(), "wb");
+    const gzFile file = gzopen(folder_.path(path).c_str(), "wb");
     gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
     gzclose(file);
   }
   std::string message() {
     try {
-      read_dataset(folder_, {});
+      read_dataset(folder_.path(), {});
       return "accepted";
     } catch (const Error& error) {
       std::string text = error.what();
-      const size_t at = text.find(folder_.string());
-      if (at != text.npos) text.replace(at, folder_.string().size(), "DATA");
+      const size_t at = text.find(folder_.path());
+      if (at != text.npos) text.replace(at, folder_.path().size(), "DATA");
       return text;
     }
   }
 
-  fs::path folder_;
+  test::Folder folder_;
 };
 
 TEST_F(Data, FoldersAreClassesInTheOrderOfTheirNames) {
@@ -61,7 +51,7 @@ TEST_F(Data, FoldersAreClassesInTheOrderOfTheirNames) {
   add_class("train/cat", 2, 200);
   add_class("val/cat", 1, 200);
   add_class("val/dog", 1, 10);
-  const Dataset data = read_dataset(folder_, {});
+  const Dataset data = read_dataset(folder_.path(), {});
   EXPECT_EQ(data.labels, (std::vector<std::string>{"cat", "dog"}));
   ASSERT_EQ(data.train.size(), 5u);
   EXPECT_EQ(data.validation.size(), 2u);
@@ -74,7 +64,7 @@ TEST_F(Data, WithoutValidationAShareOfEveryClassIsSplitOff) {
   add_class("a", 20, 1);
   add_class("b", 10, 2);
   ThreadPool pool(2);
-  const Dataset data = read_dataset(folder_, {.validation_share = 0.2, .pool = &pool});
+  const Dataset data = read_dataset(folder_.path(), {.validation_share = 0.2, .pool = &pool});
   EXPECT_TRUE(data.split_by_us);
   EXPECT_EQ(data.train.size(), 24u);
   ASSERT_EQ(data.validation.size(), 6u);
@@ -88,7 +78,7 @@ TEST_F(Data, LargeImagesAreReducedOnce) {
   add_image("a/1.png", 1, 64);
   add_image("b/0.png", 2, 10);
   add_image("b/1.png", 2, 10);
-  const Dataset data = read_dataset(folder_, {.short_edge = 16});
+  const Dataset data = read_dataset(folder_.path(), {.short_edge = 16});
   EXPECT_EQ(data.train[0].image.width, 16u);
   EXPECT_EQ(data.train[1].image.width, 10u);
 }
@@ -97,7 +87,7 @@ TEST_F(Data, UnreadableImagesAreCountedAndSkipped) {
   add_class("a", 3, 1);
   add_class("b", 3, 2);
   write("a/broken.jpg", {1, 2, 3});
-  const Dataset data = read_dataset(folder_, {});
+  const Dataset data = read_dataset(folder_.path(), {});
   ASSERT_EQ(data.skipped.size(), 1u);
   EXPECT_NE(data.skipped[0].find("broken.jpg"), std::string::npos);
   EXPECT_EQ(data.train.size() + data.validation.size(), 6u);
@@ -107,7 +97,7 @@ TEST_F(Data, SaysWhatIsWrongWithTheFolders) {
   EXPECT_EQ(message(), "DATA: no class folders, expected one folder of images per class");
   add_class("a", 2, 1);
   EXPECT_EQ(message(), "DATA: 1 class, expected at least two to tell apart");
-  fs::create_directories(folder_ / "b");
+  fs::create_directories(folder_.path("b"));
   EXPECT_EQ(message(),
             "DATA/b: no file in this class folder, expected images; remove the folder or fill it");
   write("b/x.png", {1, 2, 3});
@@ -139,7 +129,7 @@ TEST_F(Data, ReadsIdxFilesZippedOrNot) {
   write_gzipped("train-labels-idx1-ubyte.gz", idx_labels(4));
   write("t10k-images-idx3-ubyte", idx_images(2));
   write("t10k-labels-idx1-ubyte", idx_labels(2));
-  const Dataset data = read_dataset(folder_, {});
+  const Dataset data = read_dataset(folder_.path(), {});
   ASSERT_EQ(data.train.size(), 4u);
   EXPECT_EQ(data.validation.size(), 2u);
   EXPECT_EQ(data.labels, (std::vector<std::string>{"0", "1"}));
@@ -160,7 +150,7 @@ TEST_F(Data, KeepsNoMoreOfAClassThanAskedForWhateverTheFormat) {
   write("test_batch.bin", records);
   DatasetOptions options;
   options.most_per_class = 1;
-  const Dataset dataset = read_dataset(folder_, options);
+  const Dataset dataset = read_dataset(folder_.path(), options);
   EXPECT_EQ(dataset.train.size(), 10u);
   EXPECT_EQ(dataset.validation.size(), 10u);
   EXPECT_EQ(dataset.train.back().image.pixels[0], 9) << "the first of each";
@@ -186,7 +176,7 @@ TEST_F(Data, ReadsCifarBinaries) {
   }
   write("data_batch_1.bin", bytes);
   write("test_batch.bin", bytes);
-  const Dataset data = read_dataset(folder_, {});
+  const Dataset data = read_dataset(folder_.path(), {});
   ASSERT_EQ(data.train.size(), 10u);
   EXPECT_EQ(data.labels[3], "cat");
   EXPECT_EQ(data.train[3].label, 3u);
@@ -200,7 +190,7 @@ TEST_F(Data, MeasuresItsColours) {
   add_class("a", 4, 0);
   add_class("b", 4, 255);
   Recipe recipe;
-  measure_statistics(read_dataset(folder_, {}), recipe);
+  measure_statistics(read_dataset(folder_.path(), {}), recipe);
   EXPECT_FLOAT_EQ(recipe.mean[0], 0.5f);
   EXPECT_FLOAT_EQ(recipe.std[2], 0.5f);
 }

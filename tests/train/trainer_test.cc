@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/folder.h"
 #include "vit/base/error.h"
 #include "vit/model/classifier.h"
 #include "vit/train/export.h"
@@ -128,16 +129,7 @@ TEST(Trainer, TheSameSeedGivesTheSameWeightsWhateverTheThreads) {
 
 class OnDisk : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() /
-              ("vit_train_" +
-               std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path folder_;
+  test::Folder folder_;
 };
 
 TEST_F(OnDisk, AKilledRunContinuesAsIfNothingHadHappened) {
@@ -150,11 +142,11 @@ TEST_F(OnDisk, AKilledRunContinuesAsIfNothingHadHappened) {
     for (int i = 0; i < 2; ++i) trainer.step();
     trainer.finish_epoch(1.0, 0.5);
     trainer.step();  // in the middle of an epoch
-    save_state(folder_ / "run", trainer.state());
+    save_state(folder_.path("run"), trainer.state());
     trainer.step();  // what came after the checkpoint is lost
   }
   Trainer trainer(gradient::make_network<float>(tiny()), dataset, settings, pool);
-  trainer.restore(load_state(folder_ / "run", 0));
+  trainer.restore(load_state(folder_.path("run"), 0));
   EXPECT_EQ(trainer.state().history.size(), 1u);
   run_epochs(trainer, dataset, settings.batches.recipe);
   EXPECT_EQ(trainer.state().numbers, whole);
@@ -175,7 +167,7 @@ TEST_F(OnDisk, ADamagedOrForeignCheckpointIsRefused) {
   ThreadPool pool(1);
   Trainer trainer(fresh_network(), dataset, plain_settings(1), pool);
   trainer.state().fingerprint = 5;
-  const fs::path path = folder_ / "run";
+  const fs::path path = folder_.path("run");
   save_state(path, trainer.state());
   EXPECT_NE(message_of(path, 6).find("other data, model or settings"), std::string::npos);
   fs::resize_file(path, fs::file_size(path) - 1);
@@ -189,7 +181,7 @@ TEST_F(OnDisk, AFullDiskLosesNoEarlierCheckpoint) {
   const Dataset dataset = noisy_images();
   ThreadPool pool(1);
   Trainer trainer(fresh_network(), dataset, plain_settings(1), pool);
-  const fs::path path = folder_ / "run";
+  const fs::path path = folder_.path("run");
   save_state(path, trainer.state());
   const auto size = fs::file_size(path);
   fs::create_symlink("/dev/full", path.string() + ".tmp");
@@ -204,10 +196,10 @@ TEST_F(OnDisk, TheModelFileClassifiesAsTheNetworkDoes) {
   ThreadPool pool(2);
   Trainer trainer(fresh_network(), dataset, settings, pool);
   run_epochs(trainer, dataset, settings.batches.recipe);
-  export_model(folder_ / "model.safetensors", trainer.averaged(),
+  export_model(folder_.path("model.safetensors"), trainer.averaged(),
                {settings.batches.recipe, dataset.labels});
   const Score score = evaluate(trainer.averaged(), dataset.validation, tiny_recipe(), nullptr);
-  const Classifier classifier = Classifier::load(folder_ / "model.safetensors", {.threads = 1});
+  const Classifier classifier = Classifier::load(folder_.path("model.safetensors"), {.threads = 1});
   for (size_t i = 0; i < dataset.validation.size(); i += 5) {
     const auto best = classifier.classify(dataset.validation[i].image, 1).front();
     EXPECT_EQ(best.index, score.predictions[i]);

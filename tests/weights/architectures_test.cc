@@ -16,9 +16,9 @@
 namespace vit::weights {
 namespace {
 
+using test::Folder;
 using test::Raw;
 using test::RawMap;
-using test::TempFolder;
 
 size_t parameters_of(const std::string& architecture, const Arguments& overrides = {}) {
   size_t sum = 0;
@@ -94,14 +94,14 @@ TEST(Architectures, TheirRecipesAreTimms) {
 }
 
 TEST(Architectures, AnUnknownOneSuggestsTheNearest) {
-  const TempFolder folder;
+  const Folder folder;
   EXPECT_EQ(test::error_of(folder, [] { config_of("vit_tiny_patch16_242"); }),
             "architecture: unknown architecture 'vit_tiny_patch16_242', the nearest known are "
             "vit_tiny_patch16_224, vit_tiny_patch16_384, deit_tiny_patch16_224");
 }
 
 TEST(Architectures, UnknownArgumentsAreNeverPassedOver) {
-  const TempFolder folder;
+  const Folder folder;
   const auto complaint = [&](const Arguments& arguments) {
     return test::error_of(folder, [&] { config_of("vit_tiny_patch16_224", arguments); });
   };
@@ -185,7 +185,7 @@ TEST(Architectures, EveryOneOpensFromItsHubFolder) {
     if (config.block == BlockKind::kParallel && config.attention == AttentionKind::kDifferential)
       for (size_t i = 0; i < 2; ++i) truth.erase("blocks." + std::to_string(i) + ".mlp.fc2.bias");
     const auto mlp = known.arguments.find("mlp_layer");
-    const TempFolder folder;
+    const Folder folder;
     folder.write("model.safetensors",
                  test::safetensors(
                      timm_names(config, mlp == known.arguments.end() ? "" : mlp->second, truth)));
@@ -211,7 +211,7 @@ TEST(Heads, AreThoseOfTheKnownModelsOfTheSameSize) {
 }
 
 TEST(Heads, ThatNoFileSaysAreAnAssumption) {
-  const TempFolder folder;
+  const Folder folder;
   ModelConfig config = test::tiny_config();
   config.width = 192;
   config.depth = 1;
@@ -221,7 +221,7 @@ TEST(Heads, ThatNoFileSaysAreAnAssumption) {
 }
 
 TEST(Heads, ThatKnownModelsDisagreeOnAreListed) {
-  const TempFolder folder;
+  const Folder folder;
   ModelConfig config;
   config.prefix.clear();
   config.pooling = Pooling::kMean;

@@ -10,7 +10,7 @@ namespace vit::weights {
 namespace {
 
 using nlohmann::json;
-using test::TempFolder;
+using test::Folder;
 using testing::ElementsAre;
 using testing::FloatEq;
 
@@ -35,7 +35,7 @@ Recipe preprocessor(const json& file, const std::string& model_type = "vit") {
 
 template <typename Action>
 std::string complaint(const Action& action) {
-  const TempFolder folder;
+  const Folder folder;
   return test::error_of(folder, action);
 }
 
@@ -304,7 +304,7 @@ TEST(Preprocessor, RefusesImpossibleFields) {
 }
 
 TEST(Json, SaysWhichFileAndWhere) {
-  const TempFolder folder;
+  const Folder folder;
   const auto of = [&](const std::string& text) {
     const auto path = folder.write("config.json", text);
     return test::error_of(folder, [&] { read_json(path); });

@@ -14,9 +14,9 @@ namespace vit::weights {
 namespace {
 
 using test::bytes_of;
+using test::Folder;
 using test::Raw;
 using test::RawMap;
-using test::TempFolder;
 using test::ggml::field;
 using test::ggml::ggml;
 using test::ggml::gguf;
@@ -26,7 +26,7 @@ using test::ggml::u64;
 using testing::HasSubstr;
 
 std::string complaint(const std::string& bytes) {
-  const TempFolder folder;
+  const Folder folder;
   const auto path = folder.write("m.gguf", bytes);
   return test::error_of(folder, [&] { read_tensor_file(path); });
 }
@@ -34,7 +34,7 @@ std::string complaint(const std::string& bytes) {
 const std::string kFloats = bytes_of(std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7});
 
 TEST(Gguf, ReadsTensorsFastestAxisFirst) {
-  const TempFolder folder;
+  const Folder folder;
   const auto path = folder.write(
       "m.gguf", gguf({field("general.name", std::string("x"))}, {{"w", {4, 2}, 0, 0}}, kFloats));
   const TensorFile file = read_tensor_file(path);
@@ -47,7 +47,7 @@ TEST(Gguf, ReadsTensorsFastestAxisFirst) {
 }
 
 TEST(Gguf, ReadsQuantisedTensors) {
-  const TempFolder folder;
+  const Folder folder;
   std::string data = bytes_of(std::uint16_t{0x3c00}) + std::string(32, '\3');  // scale 1, all 3
   data.resize(64);
   data += bytes_of(std::uint16_t{0x4000}) + std::string(16, '\x9a');  // scale 2, 10 and 9
@@ -69,7 +69,7 @@ TEST(Gguf, OpensAClipTowerUnderBothNamesOfItsMlp) {
   config.head_bias = false;
   const RawMap truth = test::truth_of(config);
   for (const bool swapped : {false, true}) {
-    const TempFolder folder;
+    const Folder folder;
     const RawMap raw = test::renamed(test::with_split_qkv(truth, "attn_q", "attn_k", "attn_v"),
                                      {{"^blocks", "v.blk"},
                                       {"norm1", "ln1"},
@@ -99,7 +99,7 @@ TEST(Gguf, OpensAClipTowerUnderBothNamesOfItsMlp) {
 }
 
 TEST(Gguf, OpensTimmNamesWithItsOwnHeadsAndLabels) {
-  const TempFolder folder;
+  const Folder folder;
   const RawMap truth = test::truth_of(test::tiny_config());
   RawMap raw = truth;
   raw["patch_embed.proj.bias"].shape = {1, 24, 1, 1};
@@ -148,7 +148,7 @@ TEST(Gguf, RefusesAFileCutShortAnywhere) {
 }
 
 TEST(Ggml, OpensWhatVitCppWrites) {
-  const TempFolder folder;
+  const Folder folder;
   const RawMap truth = test::truth_of(test::tiny_config());
   RawMap raw = truth;
   raw["patch_embed.proj.bias"].shape = {1, 24, 1, 1};
@@ -176,7 +176,7 @@ TEST(Ggml, RefusesImpossibleCounts) {
 }
 
 TEST(Formats, WhatIsNotReadIsCalledByItsName) {
-  const TempFolder folder;
+  const Folder folder;
   const auto of = [&](const std::string& name, const std::string& bytes) {
     const auto path = folder.write(name, bytes);
     return test::error_of(folder, [&] { read_tensor_file(path); });

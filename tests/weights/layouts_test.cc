@@ -11,15 +11,15 @@
 namespace vit::weights {
 namespace {
 
+using test::Folder;
 using test::RawMap;
 using test::renamed;
-using test::TempFolder;
 using test::tiny_config;
 using test::truth_of;
 using testing::HasSubstr;
 
 /// Opens these raw tensors with the heads given, since most layouts do not tell them.
-Checkpoint open_raw(const TempFolder& folder, const RawMap& raw, size_t heads = 3) {
+Checkpoint open_raw(const Folder& folder, const RawMap& raw, size_t heads = 3) {
   return open(folder.write("weights.safetensors", test::safetensors(raw)), {.heads = heads});
 }
 
@@ -55,7 +55,7 @@ const test::Renames kHuggingFaceClip = {
 };
 
 TEST(Layouts, HuggingFaceVit) {
-  const TempFolder folder;
+  const Folder folder;
   const RawMap truth = truth_of(tiny_config());
   RawMap raw = renamed(test::with_split_qkv(truth, "attention.attention.query",
                                             "attention.attention.key", "attention.attention.value"),
@@ -69,7 +69,7 @@ TEST(Layouts, HuggingFaceVit) {
 }
 
 TEST(Layouts, HuggingFaceClip) {
-  const TempFolder folder;
+  const Folder folder;
   ModelConfig config = tiny_config();
   config.norm_before_blocks = true;
   config.patch_bias = false;
@@ -92,7 +92,7 @@ TEST(Layouts, HuggingFaceClip) {
 }
 
 TEST(Layouts, HuggingFaceSiglip) {
-  const TempFolder folder;
+  const Folder folder;
   ModelConfig config = tiny_config();
   config.prefix.clear();
   config.pooling = Pooling::kAttention;
@@ -117,7 +117,7 @@ TEST(Layouts, HuggingFaceSiglip) {
 }
 
 TEST(Layouts, OpenAiClip) {
-  const TempFolder folder;
+  const Folder folder;
   ModelConfig config = tiny_config();
   config.norm_before_blocks = true;
   config.patch_bias = false;
@@ -147,7 +147,7 @@ TEST(Layouts, OpenAiClip) {
 }
 
 TEST(Layouts, TorchvisionUnderNewAndOldNames) {
-  const TempFolder folder;
+  const Folder folder;
   const RawMap truth = truth_of(tiny_config());
   for (const bool old_names : {false, true}) {
     const RawMap raw = renamed(truth, {{"^blocks\\.", "encoder.layers.encoder_layer_"},
@@ -208,7 +208,7 @@ RawMap jax_names(const RawMap& truth, const std::string& attention, const std::s
 }
 
 TEST(Layouts, JaxOfGoogle) {
-  const TempFolder folder;
+  const Folder folder;
   const RawMap truth = truth_of(tiny_config());
   RawMap raw =
       renamed(jax_names(truth, "MultiHeadDotProductAttention_1", "MlpBlock_3", "LayerNorm_2"),
@@ -220,7 +220,7 @@ TEST(Layouts, JaxOfGoogle) {
 }
 
 TEST(Layouts, JaxOfBigVisionWithLayersAsAnAxis) {
-  const TempFolder folder;
+  const Folder folder;
   ModelConfig config = tiny_config();
   config.prefix.clear();
   config.pooling = Pooling::kMean;
@@ -250,7 +250,7 @@ TEST(Layouts, JaxOfBigVisionWithLayersAsAnAxis) {
 }
 
 TEST(Layouts, OriginalDinov2GivesRegistersNoPositions) {
-  const TempFolder folder;
+  const Folder folder;
   ModelConfig config = tiny_config();
   config.prefix = {PrefixToken::kClass, PrefixToken::kRegister, PrefixToken::kRegister,
                    PrefixToken::kRegister, PrefixToken::kRegister};
@@ -276,7 +276,7 @@ TEST(Layouts, OriginalDinov2GivesRegistersNoPositions) {
 }
 
 TEST(Layouts, OriginalDeit3CallsItsScalesGamma) {
-  const TempFolder folder;
+  const Folder folder;
   ModelConfig config = tiny_config();
   config.layer_scale = true;
   const RawMap truth = truth_of(config);
@@ -285,7 +285,7 @@ TEST(Layouts, OriginalDeit3CallsItsScalesGamma) {
 }
 
 TEST(Layouts, AnEarlyPatchKernelIsAMatrix) {
-  const TempFolder folder;
+  const Folder folder;
   const RawMap truth = truth_of(tiny_config());
   RawMap raw = truth;
   raw.at("patch_embed.proj.weight").shape = {24, 3 * 8 * 8};
@@ -293,7 +293,7 @@ TEST(Layouts, AnEarlyPatchKernelIsAMatrix) {
 }
 
 TEST(Layouts, OpenClipTowerOfTimm) {
-  const TempFolder folder;
+  const Folder folder;
   ModelConfig config = tiny_config();
   config.head_bias = false;
   const RawMap truth = truth_of(config);
@@ -303,7 +303,7 @@ TEST(Layouts, OpenClipTowerOfTimm) {
 }
 
 TEST(Layouts, TheTeacherComesBeforeTheStudentAndTheAverageBeforeBoth) {
-  const TempFolder folder;
+  const Folder folder;
   const RawMap truth = truth_of(tiny_config());
   RawMap other = truth;
   for (auto& [name, raw] : other) std::fill(raw.values.begin(), raw.values.end(), -1.0f);
@@ -323,7 +323,7 @@ TEST(Layouts, TheTeacherComesBeforeTheStudentAndTheAverageBeforeBoth) {
 }
 
 TEST(Layouts, AFileOfAnotherKindSaysWhatItHolds) {
-  const TempFolder folder;
+  const Folder folder;
   EXPECT_EQ(
       test::error_of(folder,
                      [&] {
@@ -337,7 +337,7 @@ TEST(Layouts, AFileOfAnotherKindSaysWhatItHolds) {
 }
 
 TEST(Layouts, NamesTheTensorThatIsMissingOrMisshapen) {
-  const TempFolder folder;
+  const Folder folder;
   const RawMap truth = truth_of(tiny_config());
   const auto complaint = [&](const auto& change) {
     RawMap raw = truth;
@@ -360,7 +360,7 @@ TEST(Layouts, NamesTheTensorThatIsMissingOrMisshapen) {
 }
 
 TEST(Layouts, APartThatIsMissingIsNamed) {
-  const TempFolder folder;
+  const Folder folder;
   RawMap raw = renamed(test::with_split_qkv(truth_of(tiny_config()), "attention.attention.query",
                                             "attention.attention.key", "attention.attention.value"),
                        kHuggingFace);

@@ -10,8 +10,8 @@
 namespace vit::weights {
 namespace {
 
+using test::Folder;
 using test::npy;
-using test::TempFolder;
 using test::zip;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -28,13 +28,13 @@ std::vector<float> read(const TensorFile& file, const std::string& name) {
 }
 
 std::string complaint(const std::string& bytes) {
-  const TempFolder folder;
+  const Folder folder;
   const auto path = folder.write("m.npz", bytes);
   return test::error_of(folder, [&] { read_tensor_file(path); });
 }
 
 TEST(Npz, ReadsStoredAndDeflatedArraysWithSlashesInTheirNames) {
-  const TempFolder folder;
+  const Folder folder;
   for (const bool deflate : {false, true}) {
     for (const bool zip64 : {false, true}) {
       const auto path = folder.write(
@@ -49,14 +49,14 @@ TEST(Npz, ReadsStoredAndDeflatedArraysWithSlashesInTheirNames) {
 }
 
 TEST(Npz, FortranOrderIsAnOrderOfStrides) {
-  const TempFolder folder;
+  const Folder folder;
   const auto path = folder.write(
       "m.npz", zip({{"a.npy", npy("<f4", "True", "(2, 3)", floats({0, 3, 1, 4, 2, 5})), false}}));
   EXPECT_THAT(read(read_tensor_file(path), "a"), ElementsAre(0, 1, 2, 3, 4, 5));
 }
 
 TEST(Npz, TwoByteVoidsAreBfloat16) {
-  const TempFolder folder;
+  const Folder folder;
   const std::string data = test::bytes_of(std::vector<std::uint16_t>{0x3f80, 0xc000});
   const auto path =
       folder.write("m.npz", zip({{"a.npy", npy("|V2", "False", "(2,)", data), false}}));
@@ -64,7 +64,7 @@ TEST(Npz, TwoByteVoidsAreBfloat16) {
 }
 
 TEST(Npz, ReadsSingleNumbersAndLongHeaders) {
-  const TempFolder folder;
+  const Folder folder;
   const std::string header = "{'shape': (), 'descr': \"<f8\", 'fortran_order': False}\n";
   const std::string array = std::string("\x93NUMPY\x02\x00", 8) +
                             test::bytes_of(static_cast<std::uint32_t>(header.size())) + header +
@@ -110,7 +110,7 @@ TEST(Npz, RefusesAnArchiveCutShortAnywhere) {
 TEST(Npz, SurvivesEveryChangedByte) {
   const std::string whole =
       zip({{"a.npy", npy("<f4", "False", "(2,)", floats({1, 2})), true}}, true);
-  const TempFolder folder;
+  const Folder folder;
   for (size_t at = 0; at < whole.size(); ++at) {
     std::string broken = whole;
     broken[at] = static_cast<char>(~broken[at]);

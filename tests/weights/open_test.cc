@@ -11,7 +11,7 @@
 namespace vit::weights {
 namespace {
 
-using test::TempFolder;
+using test::Folder;
 using testing::ElementsAre;
 
 std::filesystem::path golden(const std::string& name) {
@@ -251,7 +251,7 @@ TEST(Open, TorchvisionWithoutAConfigNeedsTheHeads) {
   EXPECT_EQ(checkpoint.config, tiny(""));
   EXPECT_EQ(checkpoint.recipe, recipe(73, 64, true, Interpolation::kBilinear, 0.875));
   expect_complete(checkpoint);
-  const TempFolder folder;
+  const Folder folder;
   EXPECT_EQ(test::error_of(folder, [&] { open(path); }),
             path.string() +
                 ": nothing says how many attention heads the model has; its width 48 can be split "
@@ -269,9 +269,9 @@ TEST(Open, JaxTellsItsHeadsByItself) {
 }
 
 TEST(Open, SaysWhatIsWrongWithAPath) {
-  const TempFolder folder;
+  const Folder folder;
   const auto complaint = [&](const std::string& name) {
-    return test::error_of(folder, [&] { open(folder.path() / name); });
+    return test::error_of(folder, [&] { open(folder.path(name)); });
   };
   EXPECT_EQ(complaint("missing"), "missing: no such file or folder");
   folder.write("empty", "");
@@ -282,8 +282,8 @@ TEST(Open, SaysWhatIsWrongWithAPath) {
 }
 
 TEST(Open, AFolderMustHoldOneModel) {
-  const TempFolder folder;
-  const auto complaint = [&] { return test::error_of(folder, [&] { open(folder.path() / ""); }); };
+  const Folder folder;
+  const auto complaint = [&] { return test::error_of(folder, [&] { open(folder.path() + "/"); }); };
   EXPECT_EQ(
       complaint(),
       ": holds no weights, expected model.safetensors, pytorch_model.bin or one .safetensors, "

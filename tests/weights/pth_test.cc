@@ -12,7 +12,7 @@
 namespace vit::weights {
 namespace {
 
-using test::TempFolder;
+using test::Folder;
 using test::zip;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -31,19 +31,19 @@ std::string archive(const std::string& content) {
               {"m/data/0", test::bytes_of(std::vector<float>{0, 1, 2, 3, 4, 5}), false}});
 }
 
-TensorFile open_bytes(const TempFolder& folder, const std::string& bytes) {
+TensorFile open_bytes(const Folder& folder, const std::string& bytes) {
   return read_tensor_file(folder.write("m.pth", bytes));
 }
 
 std::string complaint(const std::string& bytes) {
-  const TempFolder folder;
+  const Folder folder;
   return test::error_of(folder, [&] { open_bytes(folder, bytes); });
 }
 
 const pickle::View kWhole{"0", 6, 0, {2, 3}, {3, 1}};
 
 TEST(Pth, ReadsAStateDictionary) {
-  const TempFolder folder;
+  const Folder folder;
   const TensorFile file = open_bytes(
       folder, test::pth({{"a.weight", {{2, 2}, {1, 2, 3, 4}}}, {"a.bias", {{2}, {5, 6}}}}));
   EXPECT_EQ(file.format, "PyTorch zip");
@@ -52,7 +52,7 @@ TEST(Pth, ReadsAStateDictionary) {
 }
 
 TEST(Pth, RespectsStridesOffsetsAndSharedStorages) {
-  const TempFolder folder;
+  const Folder folder;
   const TensorFile file = open_bytes(
       folder, archive(pickle::dict({{"whole", pickle::tensor(kWhole)},
                                     {"turned", pickle::tensor({"0", 6, 0, {3, 2}, {1, 3}})},
@@ -65,7 +65,7 @@ TEST(Pth, RespectsStridesOffsetsAndSharedStorages) {
 }
 
 TEST(Pth, FollowsWrappersAndPassesOverTheRest) {
-  const TempFolder folder;
+  const Folder folder;
   const std::string junk = pickle::global("argparse", "Namespace") + ")\x81" +
                            pickle::dict({{"lr", "G" + test::bytes_of(1.0)}}) + "b";
   const std::string optimizer =
@@ -80,7 +80,7 @@ TEST(Pth, FollowsWrappersAndPassesOverTheRest) {
 }
 
 TEST(Pth, ReadsParametersAndWholeModules) {
-  const TempFolder folder;
+  const Folder folder;
   const std::string parameter = pickle::global("torch._utils", "_rebuild_parameter") +
                                 pickle::tuple({pickle::tensor(kWhole), "\x88", "}"}) + "R";
   const std::string module = pickle::global("mymodels", "Head") + ")\x81" +
@@ -95,7 +95,7 @@ TEST(Pth, ReadsParametersAndWholeModules) {
 }
 
 TEST(Pth, ReadsScriptedModules) {
-  const TempFolder folder;
+  const Folder folder;
   const std::string inner = pickle::global("__torch__.clip", "Visual") + ")\x81" +
                             pickle::dict({{"proj", pickle::tensor(kWhole)}}) + "b";
   const std::string root = pickle::global("__torch__.clip", "Model") + ")\x81" +
@@ -105,7 +105,7 @@ TEST(Pth, ReadsScriptedModules) {
 }
 
 TEST(Pth, ReadsEveryStorageType) {
-  const TempFolder folder;
+  const Folder folder;
   const std::pair<const char*, DType> types[] = {
       {"DoubleStorage", DType::kF64},    {"HalfStorage", DType::kF16},
       {"BFloat16Storage", DType::kBf16}, {"LongStorage", DType::kI64},
@@ -120,7 +120,7 @@ TEST(Pth, ReadsEveryStorageType) {
 }
 
 TEST(Pth, ReadsFilesFromBeforePytorch16) {
-  const TempFolder folder;
+  const Folder folder;
   const std::string content = pickle::dict({{"w", pickle::tensor(kWhole, true)}});
   const std::string file_bytes = test::legacy_pth(content, {0, 1, 2, 3, 4, 5});
   const TensorFile file = open_bytes(folder, file_bytes);
@@ -188,7 +188,7 @@ TEST(Pth, SurvivesEveryChangedByteOfItsPickle) {
 
 /// Hostile pickles end in an Error (or in nothing found) within a second.
 void expect_harmless(const std::string& content) {
-  const TempFolder folder;
+  const Folder folder;
   const test::Stopwatch watch;
   test::error_of(folder, [&] { open_bytes(folder, archive(content)); });
   EXPECT_LT(watch.seconds(), test::Stopwatch::kLimit);

@@ -10,14 +10,14 @@
 namespace vit::weights {
 namespace {
 
+using test::Folder;
 using test::safetensors;
-using test::TempFolder;
 
 constexpr const char* kOneFloat = R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
 
 /// What reading these bytes says.
 std::string complaint(const std::string& bytes) {
-  const TempFolder folder;
+  const Folder folder;
   const auto path = folder.write("m.safetensors", bytes);
   return test::error_of(folder, [&] { read_safetensors(path); });
 }
@@ -27,7 +27,7 @@ std::string header_complaint(const std::string& header, size_t data = 4) {
 }
 
 TEST(Safetensors, ReadsTensorsAndMetadataInPlace) {
-  const TempFolder folder;
+  const Folder folder;
   const std::string header =
       R"( {"__metadata__":{"format":"pt"},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},)"
       R"("a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}  )";
@@ -44,7 +44,7 @@ TEST(Safetensors, ReadsTensorsAndMetadataInPlace) {
 }
 
 TEST(Safetensors, AcceptsEmptyTensors) {
-  const TempFolder folder;
+  const Folder folder;
   const auto path =
       folder.write("m.safetensors",
                    safetensors(R"({"e":{"dtype":"F16","shape":[0,7],"data_offsets":[0,0]}})", ""));
@@ -154,7 +154,7 @@ TEST(Safetensors, RefusesDeepNestingAndBrokenJson) {
 }
 
 TEST(Safetensors, ReadsAModelInSeveralFiles) {
-  const TempFolder folder;
+  const Folder folder;
   folder.write("model-1.safetensors", safetensors({{"a", {{1}, {1.0f}}}}));
   folder.write("model-2.safetensors", safetensors({{"b", {{1}, {2.0f}}}}));
   const auto index =
@@ -168,7 +168,7 @@ TEST(Safetensors, ReadsAModelInSeveralFiles) {
 }
 
 TEST(Safetensors, AnIndexCannotReachOutOfItsFolder) {
-  const TempFolder folder;
+  const Folder folder;
   const auto complaint_about = [&](const std::string& index) {
     const auto path = folder.write("model.safetensors.index.json", index);
     return test::error_of(folder, [&] { read_tensor_file(path); });

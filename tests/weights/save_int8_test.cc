@@ -16,7 +16,7 @@ namespace vit::weights {
 namespace {
 
 using test::error_of;
-using test::TempFolder;
+using test::Folder;
 using testing::IsEmpty;
 
 ModelConfig tiny() {
@@ -45,10 +45,10 @@ bool runs_in_int8(const std::string& name) {
 }
 
 TEST(SaveInt8, StoresTheBlocksKernelsAsTheIntegersTheyRunInAndNothingElse) {
-  const TempFolder folder;
+  const Folder folder;
   const Checkpoint model = vit::test::random_checkpoint(tiny());
-  save(folder.path() / "m", model, {.dtype = DType::kI8});
-  const Checkpoint read = open(folder.path() / "m");
+  save(folder.path("m"), model, {.dtype = DType::kI8});
+  const Checkpoint read = open(folder.path("m"));
   EXPECT_THAT(read.unused, IsEmpty());
   EXPECT_EQ(read.parameters(), model.parameters());
   EXPECT_EQ(lossless_dtype(read), DType::kI8);
@@ -76,16 +76,15 @@ TEST(SaveInt8, StoresTheBlocksKernelsAsTheIntegersTheyRunInAndNothingElse) {
 }
 
 TEST(SaveInt8, WritesTheSameBytesEachTimeAndFromItsOwnFile) {
-  const TempFolder folder;
+  const Folder folder;
   const Checkpoint model = vit::test::random_checkpoint(tiny());
-  save(folder.path() / "1", model, {.dtype = DType::kI8});
-  save(folder.path() / "2", open(folder.path() / "1"), {.dtype = DType::kI8});
-  EXPECT_TRUE(vit::test::read_bytes(folder.path() / "1") ==
-              vit::test::read_bytes(folder.path() / "2"));
+  save(folder.path("1"), model, {.dtype = DType::kI8});
+  save(folder.path("2"), open(folder.path("1")), {.dtype = DType::kI8});
+  EXPECT_TRUE(vit::test::read_bytes(folder.path("1")) == vit::test::read_bytes(folder.path("2")));
 }
 
 TEST(SaveInt8, RefusesNumbersThatAreNotFiniteAndLeavesNoFile) {
-  const TempFolder folder;
+  const Folder folder;
   Checkpoint model = vit::test::random_checkpoint(tiny());
   const auto values = std::make_shared<std::vector<float>>(24 * 24, 1.0f);
   values->at(100) = std::numeric_limits<float>::infinity();
@@ -93,7 +92,7 @@ TEST(SaveInt8, RefusesNumbersThatAreNotFiniteAndLeavesNoFile) {
                                                 {24, 24},
                                                 contiguous_strides({24, 24}),
                                                 reinterpret_cast<std::byte*>(values->data())});
-  const std::string path = (folder.path() / "m").string();
+  const std::string path = folder.path("m");
   EXPECT_EQ(error_of(folder, [&] { save(path, model, {.dtype = DType::kI8}); }),
             "m: tensor 'blocks.1.attn.proj.weight' holds numbers that are not finite, which "
             "int8 cannot; save it as f32");
@@ -112,8 +111,8 @@ void replace_in(const std::filesystem::path& path, const std::string& from, cons
 }
 
 TEST(SaveInt8, IntegersWithoutTheirScalesAreRefused) {
-  const TempFolder folder;
-  const std::string path = (folder.path() / "m").string();
+  const Folder folder;
+  const std::string path = folder.path("m");
   const Checkpoint model = vit::test::random_checkpoint(tiny());
   save(path, model, {.dtype = DType::kI8});
   replace_in(path, "blocks.0.attn.qkv.weight_scale", "blocks.0.attn.qkv.weight_scole");

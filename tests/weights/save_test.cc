@@ -20,7 +20,7 @@ namespace vit::weights {
 namespace {
 
 using test::error_of;
-using test::TempFolder;
+using test::Folder;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -150,12 +150,12 @@ TEST(SelfDescription, NamesTheFieldThatIsWrong) {
 }
 
 TEST(Save, GivesEveryArchitectureBackFromItsFile) {
-  const TempFolder folder;
+  const Folder folder;
   for (const auto& architecture : architectures()) {
     Checkpoint written = vit::test::random_checkpoint(tiny(architecture.name));
     written.recipe = architecture.recipe;
-    save(folder.path() / "m.safetensors", written);
-    const Checkpoint read = open(folder.path() / "m.safetensors");
+    save(folder.path("m.safetensors"), written);
+    const Checkpoint read = open(folder.path("m.safetensors"));
     ASSERT_EQ(read.config, written.config) << architecture.name;
     ASSERT_EQ(read.recipe, written.recipe);
     ASSERT_EQ(read.layout, "vit");
@@ -169,38 +169,38 @@ TEST(Save, GivesEveryArchitectureBackFromItsFile) {
 }
 
 TEST(Save, WritesTheSameBytesEachTimeAndFromItsOwnFile) {
-  const TempFolder folder;
+  const Folder folder;
   Checkpoint model = vit::test::random_checkpoint(tiny());
   model.labels.assign(10, "a \"label\"");
   model.assumptions = {"8 heads"};
   for (const auto dtype : {DType::kF32, DType::kF16, DType::kBf16}) {
-    save(folder.path() / "1", model, {.dtype = dtype, .metadata = {{"epoch", "7"}}});
-    save(folder.path() / "2", model, {.dtype = dtype, .metadata = {{"epoch", "7"}}});
-    const Checkpoint again = open(folder.path() / "1");
+    save(folder.path("1"), model, {.dtype = dtype, .metadata = {{"epoch", "7"}}});
+    save(folder.path("2"), model, {.dtype = dtype, .metadata = {{"epoch", "7"}}});
+    const Checkpoint again = open(folder.path("1"));
     EXPECT_EQ(lossless_dtype(again), dtype);
-    save(folder.path() / "3", again, {.dtype = dtype});
-    EXPECT_EQ(bytes_in(folder.path() / "1"), bytes_in(folder.path() / "2"));
-    EXPECT_EQ(bytes_in(folder.path() / "1"), bytes_in(folder.path() / "3"));
+    save(folder.path("3"), again, {.dtype = dtype});
+    EXPECT_EQ(bytes_in(folder.path("1")), bytes_in(folder.path("2")));
+    EXPECT_EQ(bytes_in(folder.path("1")), bytes_in(folder.path("3")));
   }
 }
 
 TEST(Save, BeginsTheNumbersOnACacheLine) {
-  const TempFolder folder;
+  const Folder folder;
   for (const auto* name : {"a", "ab", "abc"}) {
     ModelConfig config = tiny();
     config.architecture = name;
-    save(folder.path() / "m", vit::test::random_checkpoint(config));
-    const auto length = load<std::uint64_t>(
-        reinterpret_cast<const std::byte*>(bytes_in(folder.path() / "m").data()));
+    save(folder.path("m"), vit::test::random_checkpoint(config));
+    const auto length =
+        load<std::uint64_t>(reinterpret_cast<const std::byte*>(bytes_in(folder.path("m")).data()));
     EXPECT_EQ((length + 8) % 64, 0u);
   }
 }
 
 TEST(Save, RoundsTheKernelsAndNothingElse) {
-  const TempFolder folder;
+  const Folder folder;
   const Checkpoint model = vit::test::random_checkpoint(tiny());
-  save(folder.path() / "m", model, {.dtype = DType::kBf16});
-  const Checkpoint read = open(folder.path() / "m");
+  save(folder.path("m"), model, {.dtype = DType::kBf16});
+  const Checkpoint read = open(folder.path("m"));
   for (const auto& [name, weight] : read.weights()) {
     const bool kernel = name.ends_with(".weight") && weight.shape().size() >= 2;
     EXPECT_EQ(weight.parts().front().dtype, kernel ? DType::kBf16 : DType::kF32) << name;
@@ -211,7 +211,7 @@ TEST(Save, RoundsTheKernelsAndNothingElse) {
 }
 
 TEST(Save, RefusesANumberThatHalfPrecisionCannotHold) {
-  const TempFolder folder;
+  const Folder folder;
   const ModelConfig config = tiny();
   WeightMap weights = vit::test::random_checkpoint(config).weights();
   std::vector<std::vector<float>> storage;
@@ -223,7 +223,7 @@ TEST(Save, RefusesANumberThatHalfPrecisionCannotHold) {
   }
   const auto save_as = [&](DType dtype) {
     return error_of(folder, [&] {
-      save(folder.path() / "m", {.config = config, .recipe = {}, .labels = {}}, weights,
+      save(folder.path("m"), {.config = config, .recipe = {}, .labels = {}}, weights,
            {.dtype = dtype});
     });
   };
@@ -235,12 +235,12 @@ TEST(Save, RefusesANumberThatHalfPrecisionCannotHold) {
 }
 
 TEST(Save, NamesTheTensorThatIsMissingOrTooMany) {
-  const TempFolder folder;
+  const Folder folder;
   const ModelConfig config = tiny();
   const Checkpoint model = vit::test::random_checkpoint(config);
   WeightMap weights = model.weights();
   const auto save_it = [&] {
-    save(folder.path() / "m", {.config = config, .recipe = {}, .labels = {}}, weights);
+    save(folder.path("m"), {.config = config, .recipe = {}, .labels = {}}, weights);
   };
   weights.emplace("blocks.0.extra", model.at("norm.weight"));
   EXPECT_EQ(error_of(folder, save_it), "m: tensor 'blocks.0.extra' is none of the model's");
@@ -251,11 +251,11 @@ TEST(Save, NamesTheTensorThatIsMissingOrTooMany) {
 }
 
 TEST(Save, RefusesLabelsThatDoNotFitAndEntriesThatAreOurs) {
-  const TempFolder folder;
+  const Folder folder;
   Checkpoint model = vit::test::random_checkpoint(tiny());
   const auto with = [&](const Metadata& metadata) {
     return error_of(folder, [&] {
-      save(folder.path() / "m", model, {.dtype = DType::kF32, .metadata = metadata});
+      save(folder.path("m"), model, {.dtype = DType::kF32, .metadata = metadata});
     });
   };
   EXPECT_EQ(with({{"vit.config", "{}"}}),
@@ -265,21 +265,20 @@ TEST(Save, RefusesLabelsThatDoNotFitAndEntriesThatAreOurs) {
 }
 
 TEST(Save, SaysWhyItCannotWriteAndLeavesNothing) {
-  const TempFolder folder;
+  const Folder folder;
   const Checkpoint model = vit::test::random_checkpoint(tiny());
   const auto save_to = [&](const std::filesystem::path& path) {
     return error_of(folder, [&] { save(path, model); });
   };
-  EXPECT_EQ(save_to(folder.path() / "none" / "m"),
-            "none/m: cannot write: No such file or directory");
-  std::filesystem::create_directory(folder.path() / "f");
-  EXPECT_EQ(save_to(folder.path() / "f"), "f: is a folder, expected a file name");
+  EXPECT_EQ(save_to(folder.path("none/m")), "none/m: cannot write: No such file or directory");
+  std::filesystem::create_directory(folder.path("f"));
+  EXPECT_EQ(save_to(folder.path("f")), "f: is a folder, expected a file name");
   EXPECT_EQ(save_to("/dev/null"), "/dev/null: is not a regular file");
 }
 
 /// A limit on the size of files stands for a full disk: the same call fails.
 TEST(Save, LeavesTheOldFileWhenThereIsNoRoomForTheNewOne) {
-  const TempFolder folder;
+  const Folder folder;
   const Checkpoint model = vit::test::random_checkpoint(tiny());
   folder.write("m", "old");
   rlimit before{};
@@ -287,12 +286,12 @@ TEST(Save, LeavesTheOldFileWhenThereIsNoRoomForTheNewOne) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{65536, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
-  const std::string message = error_of(folder, [&] { save(folder.path() / "m", model); });
+  const std::string message = error_of(folder, [&] { save(folder.path("m"), model); });
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_THAT(message, testing::MatchesRegex("m: cannot write [0-9]+ bytes: File too large"));
   EXPECT_THAT(names_in(folder.path()), ElementsAre("m"));
-  EXPECT_EQ(bytes_in(folder.path() / "m"), "old");
+  EXPECT_EQ(bytes_in(folder.path("m")), "old");
 }
 
 TEST(HalfNumbers, AreTheNearestAndTheEvenOfTwo) {

@@ -2,57 +2,33 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdint>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "tests/support/folder.h"
 #include "vit/base/error.h"
 #include "weights/tensor.h"
 
 namespace vit::weights::test {
 
-/// A folder of its own for one test, gone with it.
-class TempFolder {
- public:
-  TempFolder() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = std::string(test->test_suite_name()) + "." + test->name();
-    for (char& c : name) c = c == '/' ? '_' : c;
-    path_ = std::filesystem::path(testing::TempDir()) / (name + "." + std::to_string(::getpid()));
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return path_ / name;
-  }
-
- private:
-  std::filesystem::path path_;
-};
+using vit::test::Folder;
 
 /// The message of the Error that `action` throws, without the folder; empty if it throws none.
 template <typename Action>
-std::string error_of(const TempFolder& folder, const Action& action) {
+std::string error_of(const Folder& folder, const Action& action) {
   try {
     action();
   } catch (const Error& error) {
     std::string message = error.what();
-    const std::string path = folder.path().string() + "/";
+    const std::string path = folder.path() + "/";
     for (size_t at; (at = message.find(path)) != std::string::npos;) message.erase(at, path.size());
     return message;
   }

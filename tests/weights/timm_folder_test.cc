@@ -10,7 +10,7 @@ namespace vit::weights {
 namespace {
 
 using nlohmann::json;
-using test::TempFolder;
+using test::Folder;
 
 json model_args(json more) {
   more.update(json{{"embed_dim", 48}, {"depth", 1}, {"num_heads", 3}});
@@ -18,7 +18,7 @@ json model_args(json more) {
 }
 
 /// Writes config.json, and every tensor that such a model has.
-void write_model(const TempFolder& folder, const Arguments& arguments, const json& args) {
+void write_model(const Folder& folder, const Arguments& arguments, const json& args) {
   const ModelConfig config = config_of("vit_tiny_patch16_224", arguments);
   test::RawMap tensors;
   for (const Demand& demand : demands(config)) tensors[demand.name] = test::numbered(demand.shape);
@@ -30,7 +30,7 @@ void write_model(const TempFolder& folder, const Arguments& arguments, const jso
 }
 
 TEST(TimmFolder, TheConfigSaysTheGridOfAPositionTableThatIsNoSquare) {
-  const TempFolder folder;
+  const Folder folder;
   write_model(folder,
               {{"embed_dim", "48"}, {"depth", "1"}, {"num_heads", "3"}, {"img_size", "32,48"}},
               model_args({{"img_size", {32, 48}}}));
@@ -40,20 +40,19 @@ TEST(TimmFolder, TheConfigSaysTheGridOfAPositionTableThatIsNoSquare) {
 }
 
 TEST(TimmFolder, ATableThatIsNoSquareNeedsAConfig) {
-  const TempFolder folder;
+  const Folder folder;
   write_model(folder,
               {{"embed_dim", "48"}, {"depth", "1"}, {"num_heads", "3"}, {"img_size", "32,48"}},
               model_args({{"img_size", {32, 48}}}));
-  std::filesystem::remove(folder.path() / "config.json");
-  EXPECT_EQ(
-      test::error_of(folder, [&] { open(folder.path() / "model.safetensors", {.heads = 3}); }),
-      "model.safetensors: tensor 'pos_embed' holds 7 positions, expected 1 for the prefix "
-      "tokens and a square number for the patches");
+  std::filesystem::remove(folder.path("config.json"));
+  EXPECT_EQ(test::error_of(folder, [&] { open(folder.path("model.safetensors"), {.heads = 3}); }),
+            "model.safetensors: tensor 'pos_embed' holds 7 positions, expected 1 for the prefix "
+            "tokens and a square number for the patches");
 }
 
 TEST(TimmFolder, PositionsMayBeNone) {
   for (const json& none : {json("none"), json("")}) {
-    const TempFolder folder;
+    const Folder folder;
     write_model(folder,
                 {{"embed_dim", "48"}, {"depth", "1"}, {"num_heads", "3"}, {"pos_embed", "none"}},
                 model_args({{"pos_embed", none}}));
