@@ -75,7 +75,7 @@ TEST(AttentionKernel, MatchesTheOracleForEveryEdge) {
   for (const Isa isa : available_isas())
     for (const size_t queries : {1, 5, 6, 7, 47, 49, 97})
       for (const size_t keys : {1, 2, 15, 16, 17, 33})
-        for (const size_t width : {1, 4, 16, 24})
+        for (const size_t width : {1, 4, 6, 16, 24})
           expect_matches_oracle(Case({queries, keys, 2, 2, 2, width, width}).call(isa));
 }
 
@@ -141,15 +141,17 @@ TEST(AttentionKernel, AQueryThatSeesNothingGetsZeros) {
 }
 
 TEST(AttentionKernel, GivesTheSameBitsWithWorkersAndWithoutProbabilities) {
-  ThreadPool pool(3);
+  ThreadPool two(2), four(4);  // with rows of their own, and with parts of heads
   for (const Isa isa : available_isas()) {
     const Case c({197, 197, 3, 3, 3, 16, 16});
-    const Result serial = run(c.call(isa)), shared = run(c.call(isa), &pool);
+    const Result serial = run(c.call(isa)), shared = run(c.call(isa), &two);
+    const Result in_parts = run(c.call(isa), &four);
     Matrix untapped(197, 48);
     AttentionScratch scratch;
     attention(c.call(isa), untapped, scratch);
     const size_t bytes = untapped.size() * sizeof(float);
     EXPECT_EQ(0, std::memcmp(serial.output.data(), shared.output.data(), bytes));
+    EXPECT_EQ(0, std::memcmp(serial.output.data(), in_parts.output.data(), bytes));
     EXPECT_EQ(0, std::memcmp(serial.output.data(), untapped.data(), bytes));
   }
 }

@@ -153,7 +153,7 @@ TEST(Rowwise, ExponentialsMatchTheOracleAndReturnTheirSum) {
     const reference::Numbers expected = reference::softmax(x, 1.0 / double{scale});
     const float sum = kernels.exp_row(x.data(), n, scale);
     for (size_t i = 0; i < n; ++i)
-      // 3e-7 of exp, the rounding of an argument of at most 60, and n additions of the sum.
+      // 2e-7 of exp2 twice, the rounding of an argument of at most 60, and n additions of the sum.
       EXPECT_NEAR(x(0, i) / sum, expected[i],
                   expected[i] * (6e-7 + 60 * 0x1p-23 + static_cast<double>(n) * 0x1p-24) + 1e-38);
   });

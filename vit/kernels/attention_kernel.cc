@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <limits>
 
 #include "vit/kernels/isa_kernels.h"
@@ -9,8 +10,10 @@
 namespace vit {
 namespace {
 
-/// Queries whose scores are alive at once: with 197 keys they take 40 KB, well within L2.
-constexpr size_t kQueryBlock = 48;
+/// Scores that are alive at once, in floats: they, a panel of keys and one of values stay in L1.
+constexpr size_t kScores = 6 * 1024;
+/// A multiple of every instruction set's tile.
+constexpr size_t kWholeTiles = 12;
 
 size_t round_up(size_t n, size_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
@@ -19,41 +22,86 @@ size_t round_up(size_t n, size_t multiple) {
 /// One worker's share of the scratch buffer.
 struct Buffers {
   float* keys;          // [panel][d][width], keys of one head
-  float* scores;        // [kQueryBlock, padded keys]
-  float* last_values;   // [keys, width], the value columns that fill no whole panel
-  float* last_output;   // [kQueryBlock, width]
-  float* inverse_sums;  // [kQueryBlock]
+  float* values;        // [panel][key][width], values of one head
+  float* scores;        // [query block, padded keys]
+  float* last_output;   // [query block, width]
+  float* inverse_sums;  // [query block]
 };
 
 struct Plan {
-  size_t width;        // of a panel
-  size_t padded_keys;  // whole panels
+  size_t width;  // of a panel
   size_t head_width;
+  size_t value_width;
   size_t keys;
+  size_t padded_keys;    // whole panels
+  size_t padded_values;  // whole panels
+  size_t query_block;    // queries whose scores are alive at once
+
+  Plan(const AttentionCall& call, size_t panel_width)
+      : width(panel_width),
+        head_width(call.head_width()),
+        value_width(call.value_width()),
+        keys(call.keys.rows),
+        padded_keys(round_up(keys, width)),
+        padded_values(round_up(value_width, width)),
+        query_block(std::max(kScores / std::max<size_t>(1, padded_keys) / kWholeTiles, size_t{1}) *
+                    kWholeTiles) {}
 
   size_t floats() const {
-    return padded_keys * head_width + kQueryBlock * padded_keys + keys * width +
-           kQueryBlock * width + kQueryBlock;
+    return padded_keys * head_width + keys * padded_values + query_block * padded_keys +
+           query_block * width + query_block;
   }
   Buffers carve(float* p) const {
     Buffers b{};
     b.keys = p;
-    b.scores = b.keys + padded_keys * head_width;
-    b.last_values = b.scores + kQueryBlock * padded_keys;
-    b.last_output = b.last_values + keys * width;
-    b.inverse_sums = b.last_output + kQueryBlock * width;
+    b.values = b.keys + padded_keys * head_width;
+    b.scores = b.values + keys * padded_values;
+    b.last_output = b.scores + query_block * padded_keys;
+    b.inverse_sums = b.last_output + query_block * width;
     return b;
   }
 };
+
+/// Four rows of four numbers become four columns.
+void transpose_4x4(const float* from, size_t from_stride, float* to, size_t to_stride) {
+  typedef float Four __attribute__((vector_size(16)));
+  typedef int Order __attribute__((vector_size(16)));
+  Four row[4];
+  for (size_t r = 0; r < 4; ++r) std::memcpy(&row[r], from + r * from_stride, sizeof(Four));
+  const Four low01 = __builtin_shuffle(row[0], row[1], Order{0, 4, 1, 5});
+  const Four low23 = __builtin_shuffle(row[2], row[3], Order{0, 4, 1, 5});
+  const Four high01 = __builtin_shuffle(row[0], row[1], Order{2, 6, 3, 7});
+  const Four high23 = __builtin_shuffle(row[2], row[3], Order{2, 6, 3, 7});
+  const Four column[4] = {__builtin_shuffle(low01, low23, Order{0, 1, 4, 5}),
+                          __builtin_shuffle(low01, low23, Order{2, 3, 6, 7}),
+                          __builtin_shuffle(high01, high23, Order{0, 1, 4, 5}),
+                          __builtin_shuffle(high01, high23, Order{2, 3, 6, 7})};
+  for (size_t c = 0; c < 4; ++c) std::memcpy(to + c * to_stride, &column[c], sizeof(Four));
+}
 
 /// Keys of one head, turned so that a panel holds `width` keys side by side. Missing ones are zero.
 void pack_keys(ConstMatrixView keys, size_t width, float* panels) {
   for (size_t first = 0; first < keys.rows; first += width, panels += keys.cols * width) {
     const size_t count = std::min(width, keys.rows - first);
     if (count < width) std::fill_n(panels, keys.cols * width, 0.0f);
-    for (size_t c = 0; c < count; ++c) {
-      const float* key = keys.row(first + c);
-      for (size_t k = 0; k < keys.cols; ++k) panels[k * width + c] = key[k];
+    const size_t fours = count / 4 * 4, depth = keys.cols / 4 * 4;
+    for (size_t c = 0; c < fours; c += 4)
+      for (size_t k = 0; k < depth; k += 4)
+        transpose_4x4(keys.row(first + c) + k, keys.stride, panels + k * width + c, width);
+    for (size_t c = 0; c < count; ++c)
+      for (size_t k = c < fours ? depth : 0; k < keys.cols; ++k)
+        panels[k * width + c] = keys.row(first + c)[k];
+  }
+}
+
+/// Values of one head, `width` columns after another: read in place, their distant rows would fall
+/// into few sets of the first-level cache and drive each other out. Missing columns are zero.
+void pack_values(ConstMatrixView values, size_t width, float* panels) {
+  for (size_t column = 0; column < values.cols; column += width) {
+    const size_t count = std::min(width, values.cols - column);
+    for (size_t r = 0; r < values.rows; ++r, panels += width) {
+      std::copy_n(values.row(r) + column, count, panels);
+      std::fill_n(panels + count, width - count, 0.0f);
     }
   }
 }
@@ -78,39 +126,21 @@ void add_mask(const AttentionCall& call, size_t head, size_t query, float* score
 
 /// scores · values of one head, normalised, into output [count, dv].
 void weigh_values(const IsaKernels& kernels, const Plan& plan, const Buffers& buffers,
-                  ConstMatrixView values, MatrixView output) {
+                  MatrixView output) {
   const size_t width = plan.width;
-  for (size_t column = 0; column < values.cols; column += width) {
-    const bool whole = column + width <= values.cols;
-    const size_t count = whole ? width : values.cols - column;
-    ProductTile tile{.a = buffers.scores,
+  for (size_t column = 0; column < output.cols; column += width) {
+    const bool whole = column + width <= output.cols;
+    kernels.product({.a = buffers.scores,
                      .a_stride = plan.padded_keys,
                      .rows = output.rows,
-                     .b = values.data + column,
-                     .b_stride = values.stride,
+                     .panel = buffers.values + column * plan.keys,
                      .inner = plan.keys,
                      .row_scale = buffers.inverse_sums,
-                     .c = output.data + column,
-                     .c_stride = output.stride};
-    if (!whole) {
-      tile.b = buffers.last_values;
-      tile.b_stride = width;
-      tile.c = buffers.last_output;
-      tile.c_stride = width;
-    }
-    kernels.product(tile);
-    if (!whole)
-      for (size_t r = 0; r < output.rows; ++r)
-        std::copy_n(buffers.last_output + r * width, count, output.row(r) + column);
+                     .c = whole ? output.data + column : buffers.last_output,
+                     .c_stride = whole ? output.stride : width});
+    for (size_t r = 0; !whole && r < output.rows; ++r)
+      std::copy_n(buffers.last_output + r * width, output.cols - column, output.row(r) + column);
   }
-}
-
-void copy_last_values(ConstMatrixView values, size_t width, float* out) {
-  const size_t column = values.cols / width * width, count = values.cols - column;
-  if (count == 0) return;
-  std::fill_n(out, values.rows * width, 0.0f);
-  for (size_t r = 0; r < values.rows; ++r)
-    std::copy_n(values.row(r) + column, count, out + r * width);
 }
 
 struct HeadTask {
@@ -126,8 +156,7 @@ void score_block(const AttentionCall& call, const IsaKernels& kernels, const Pla
     kernels.product({.a = call.queries.row(block.first_query) + block.head * d,
                      .a_stride = call.queries.stride,
                      .rows = block.queries,
-                     .b = buffers.keys + panel * d,
-                     .b_stride = plan.width,
+                     .panel = buffers.keys + panel * d,
                      .inner = d,
                      .row_scale = nullptr,
                      .c = buffers.scores + panel,
@@ -146,17 +175,16 @@ void attend_head(const AttentionCall& call, const IsaKernels& kernels, const Pla
                  MatrixView probabilities) {
   const size_t key_head = task.head * call.key_heads / call.heads;
   const size_t value_head = task.head * call.value_heads / call.heads;
-  const size_t dv = call.value_width();
-  const ConstMatrixView values = call.values.col_range(value_head * dv, dv);
+  const size_t dv = plan.value_width;
   pack_keys(call.keys.col_range(key_head * plan.head_width, plan.head_width), plan.width,
             buffers.keys);
-  copy_last_values(values, plan.width, buffers.last_values);
+  pack_values(call.values.col_range(value_head * dv, dv), plan.width, buffers.values);
 
   const size_t end = task.first_query + task.queries;
-  for (size_t query = task.first_query; query < end; query += kQueryBlock) {
-    const size_t count = std::min(kQueryBlock, end - query);
+  for (size_t query = task.first_query; query < end; query += plan.query_block) {
+    const size_t count = std::min(plan.query_block, end - query);
     score_block(call, kernels, plan, buffers, {task.head, query, count});
-    weigh_values(kernels, plan, buffers, values,
+    weigh_values(kernels, plan, buffers,
                  output.row_range(query, count).col_range(task.head * dv, dv));
     if (probabilities.empty()) continue;
     for (size_t r = 0; r < count; ++r)
@@ -165,13 +193,27 @@ void attend_head(const AttentionCall& call, const IsaKernels& kernels, const Pla
   }
 }
 
-/// Whole heads where each worker gets as many; else parts of heads, at the price of packing the
-/// keys of a head once for each.
-size_t queries_per_task(const AttentionCall& call, size_t workers) {
-  if (call.heads % workers == 0) return call.queries.rows;
-  const size_t parts = call.heads >= 4 * workers ? 1 : workers;
-  constexpr size_t kWholeTiles = 12;  // a multiple of every instruction set's tile
-  return round_up((call.queries.rows + parts - 1) / parts, kWholeTiles);
+/// Calls `work` for every head, in parts where that serves: a worker's own rows (linear.h), if they
+/// are enough to pay for packing the keys and values once for each part; else whole heads where
+/// each worker gets as many of them, or one more than others of many.
+template <typename Work>
+void share_heads(ThreadPool* pool, const AttentionCall& call, const Work& work) {
+  constexpr size_t kRowsToPayForPacking = 96;
+  const size_t queries = call.queries.rows, owners = owner_count(pool);
+  const auto part = [&](size_t head, size_t index, size_t own, size_t worker) {
+    const size_t first = std::min(queries, index * own);
+    const size_t end = std::min(queries, first + own);
+    if (first < end) work(HeadTask{head, first, end - first}, worker);
+  };
+  const size_t own = own_rows(queries, owners);
+  if (owners > 1 && own >= kRowsToPayForPacking)
+    return parallel_for_owners(pool, call.heads, [&](size_t owner, size_t head, size_t worker) {
+      part(head, owner, own, worker);
+    });
+  const size_t parts = call.heads % owners == 0 || call.heads >= 4 * owners ? 1 : owners;
+  parallel_for(pool, call.heads * parts, [&](size_t index, size_t worker) {
+    part(index / parts, index % parts, own_rows(queries, parts), worker);
+  });
 }
 
 }  // namespace
@@ -193,18 +235,11 @@ void attention(const AttentionCall& call, MatrixView output, AttentionScratch& s
                                    probabilities.cols == call.keys.rows));
   if (call.queries.rows == 0) return;
   const IsaKernels& kernels = isa_kernels(call.isa);
-  const Plan plan{.width = kernels.panel_width,
-                  .padded_keys = round_up(call.keys.rows, kernels.panel_width),
-                  .head_width = call.head_width(),
-                  .keys = call.keys.rows};
+  const Plan plan(call, kernels.panel_width);
   const size_t workers = pool == nullptr ? 1 : pool->size();
   scratch.reserve(workers, plan.floats());
 
-  const size_t share = std::max<size_t>(1, queries_per_task(call, workers));
-  const size_t shares = (call.queries.rows + share - 1) / share;
-  parallel_for(pool, call.heads * shares, [&](size_t index, size_t worker) {
-    const size_t first = index % shares * share;
-    const HeadTask task{index / shares, first, std::min(share, call.queries.rows - first)};
+  share_heads(pool, call, [&](const HeadTask& task, size_t worker) {
     attend_head(call, kernels, plan, plan.carve(scratch.of_worker(worker)), task, output,
                 probabilities);
   });

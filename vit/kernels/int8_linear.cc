@@ -107,16 +107,16 @@ void apply(const Int8Linear& linear, std::span<const float> bias, ConstMatrixVie
   quantize_rows(kernels, x, linear.padded_in, rows, pool);
   const QuantizedRows& quantized = rows;  // the name `rows` means another buffer on another thread
 
-  share_columns(pool, linear.out, kInt8Panel, [&](ColumnRange columns) {
-    kernels.int8_linear({.out = make_tile_output(x.rows, bias, y, epilogue, columns),
-                         .x = quantized.bytes.data(),
+  share_output(pool, x.rows, linear.out, kInt8Panel, [&](const OutputRange& range) {
+    kernels.int8_linear({.out = make_tile_output(bias, y, epilogue, range),
+                         .x = quantized.bytes.data() + range.first_row * linear.padded_in,
                          .x_stride = linear.padded_in,
-                         .row_scales = quantized.scales.data(),
-                         .row_zeros = quantized.zeros.data(),
-                         .panels = linear.panels.data() + columns.first * linear.padded_in,
+                         .row_scales = quantized.scales.data() + range.first_row,
+                         .row_zeros = quantized.zeros.data() + range.first_row,
+                         .panels = linear.panels.data() + range.first_column * linear.padded_in,
                          .inner = linear.padded_in,
-                         .column_scales = linear.scales.data() + columns.first,
-                         .column_sums = linear.sums.data() + columns.first});
+                         .column_scales = linear.scales.data() + range.first_column,
+                         .column_sums = linear.sums.data() + range.first_column});
   });
 }
 

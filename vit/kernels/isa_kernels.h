@@ -55,13 +55,12 @@ struct QuantizedRow {
   std::int32_t zero;
 };
 
-/// Plain product for attention: c = row_scale · (a · b), b read in place with its stride.
+/// Plain product for attention: c = row_scale · (a · panel).
 struct ProductTile {
   const float* a;
   size_t a_stride;
   size_t rows;
-  const float* b;
-  size_t b_stride;
+  const float* panel;  ///< [inner][panel width]
   size_t inner;
   const float* row_scale;  ///< one per row, or null
   float* c;

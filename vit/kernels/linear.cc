@@ -25,12 +25,12 @@ void fill_panel(const float* rows, size_t count, size_t in, size_t width, float*
 }
 
 void apply_packed(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue,
-                  ColumnRange columns) {
+                  const OutputRange& range) {
   isa_kernels(linear.isa)
-      .linear({.out = make_tile_output(x.rows, linear.bias, y, epilogue, columns),
-               .x = x.data,
+      .linear({.out = make_tile_output(linear.bias, y, epilogue, range),
+               .x = x.row(range.first_row),
                .x_stride = x.stride,
-               .panels = linear.weights.data() + columns.first * linear.in,
+               .panels = linear.weights.data() + range.first_column * linear.in,
                .in = linear.in});
 }
 
@@ -59,20 +59,22 @@ void apply_portable(const Linear& linear, ConstMatrixView x, MatrixView y, const
 
 }  // namespace
 
-TileOutput make_tile_output(size_t rows, std::span<const float> bias, MatrixView y,
-                            const Epilogue& epilogue, ColumnRange columns) {
+TileOutput make_tile_output(std::span<const float> bias, MatrixView y, const Epilogue& epilogue,
+                            const OutputRange& range) {
   const auto from_first = [&](std::span<const float> numbers) {
-    return numbers.empty() ? nullptr : numbers.data() + columns.first;
+    return numbers.empty() ? nullptr : numbers.data() + range.first_column;
   };
-  return {.rows = rows,
-          .columns = columns.count,
-          .bias = from_first(bias),
-          .activation = epilogue.activation,
-          .layer_scale = from_first(epilogue.layer_scale),
-          .residual = epilogue.residual.empty() ? nullptr : epilogue.residual.data + columns.first,
-          .residual_stride = epilogue.residual.stride,
-          .y = y.data + columns.first,
-          .y_stride = y.stride};
+  const ConstMatrixView& residual = epilogue.residual;
+  return {
+      .rows = range.rows,
+      .columns = range.columns,
+      .bias = from_first(bias),
+      .activation = epilogue.activation,
+      .layer_scale = from_first(epilogue.layer_scale),
+      .residual = residual.empty() ? nullptr : residual.row(range.first_row) + range.first_column,
+      .residual_stride = residual.stride,
+      .y = y.row(range.first_row) + range.first_column,
+      .y_stride = y.stride};
 }
 
 size_t Linear::bytes() const {
@@ -108,9 +110,9 @@ void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue
   if (linear.int8 != nullptr)
     return apply(*linear.int8, linear.bias, x, y, epilogue, pool, linear.isa);
   if (linear.isa != Isa::kBaseline)
-    return share_columns(
-        pool, linear.out, isa_kernels(linear.isa).panel_width,
-        [&](ColumnRange columns) { apply_packed(linear, x, y, epilogue, columns); });
+    return share_output(
+        pool, x.rows, linear.out, isa_kernels(linear.isa).panel_width,
+        [&](const OutputRange& range) { apply_packed(linear, x, y, epilogue, range); });
   parallel_for(pool, (linear.out + kPortableColumns - 1) / kPortableColumns,
                [&](size_t task, size_t) {
                  const size_t first = task * kPortableColumns;

@@ -48,29 +48,45 @@ struct Epilogue {
   ConstMatrixView residual{};            ///< like y, or empty; may be y itself
 };
 
-/// Some of the output columns, a worker's share.
-struct ColumnRange {
-  size_t first;
-  size_t count;
+/// A worker's share of the output.
+struct OutputRange {
+  size_t first_row;
+  size_t rows;
+  size_t first_column;
+  size_t columns;
 };
 
-/// Calls `work` for shares of whole panels that are as even as possible, several to a worker.
+/// Calls `work` for shares that are whole tiles. Each worker has rows of its own, the same in every
+/// layer, so that they stay in its cache; their columns are cut into shares with which others can
+/// help. With too few rows for that all workers share columns.
 template <typename Work>
-void share_columns(ThreadPool* pool, size_t out, size_t panel_width, const Work& work) {
-  const size_t panels = (out + panel_width - 1) / panel_width;
-  const size_t workers = pool == nullptr ? 1 : pool->size();
-  constexpr size_t kSharesPerWorker = 4;  // one that was interrupted can be helped
-  const size_t shares = workers == 1 ? 1 : std::min(panels, workers * kSharesPerWorker);
-  parallel_for(pool, shares, [&](size_t share, size_t) {
+void share_output(ThreadPool* pool, size_t rows, size_t columns, size_t panel_width,
+                  const Work& work) {
+  constexpr size_t kPanelsPerShare = 4, kSharesPerOwner = 16, kRowsPerOwner = 48;
+  const size_t panels = (columns + panel_width - 1) / panel_width;
+  const size_t owners = owner_count(pool);
+  const auto column_share = [&](size_t share, size_t shares, size_t first_row, size_t count) {
     const size_t first = share * panels / shares * panel_width;
-    const size_t end = (share + 1) * panels / shares * panel_width;
-    work(ColumnRange{first, std::min(end, out) - first});
+    const size_t end = std::min(columns, (share + 1) * panels / shares * panel_width);
+    work(OutputRange{first_row, count, first, end - first});
+  };
+  if (owners == 1) return column_share(0, 1, 0, rows);
+  const size_t shares = std::clamp(panels / kPanelsPerShare, size_t{1}, kSharesPerOwner);
+  if (rows < owners * kRowsPerOwner) {
+    const size_t all = std::min(panels, shares * owners);
+    return parallel_for(pool, all,
+                        [&](size_t share, size_t) { column_share(share, all, 0, rows); });
+  }
+  const size_t own = own_rows(rows, owners);
+  parallel_for_owners(pool, shares, [&](size_t owner, size_t share, size_t) {
+    const size_t first = std::min(rows, owner * own), end = std::min(rows, first + own);
+    if (first < end) column_share(share, shares, first, end - first);
   });
 }
 
 /// What the kernels need to know of the output, for any kind of linear layer.
-TileOutput make_tile_output(size_t rows, std::span<const float> bias, MatrixView y,
-                            const Epilogue& epilogue, ColumnRange columns);
+TileOutput make_tile_output(std::span<const float> bias, MatrixView y, const Epilogue& epilogue,
+                            const OutputRange& range);
 
 void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue = {},
            ThreadPool* pool = nullptr);

@@ -8,14 +8,16 @@
 namespace vit {
 namespace {
 
-/// Enough rows for a worker to be worth waking.
-constexpr size_t kRowsPerTask = 32;
-
+/// Every owner's rows, in pieces with which others can help. As linear.h cuts them.
 template <typename RowTask>
 void for_each_row(ThreadPool* pool, size_t rows, const RowTask& task) {
-  parallel_for(pool, (rows + kRowsPerTask - 1) / kRowsPerTask, [&](size_t index, size_t) {
-    const size_t end = std::min(rows, (index + 1) * kRowsPerTask);
-    for (size_t row = index * kRowsPerTask; row < end; ++row) task(row);
+  constexpr size_t kRowsPerTask = 16;
+  const size_t owners = owner_count(pool), own = own_rows(rows, owners);
+  const size_t pieces = (own + kRowsPerTask - 1) / kRowsPerTask;
+  parallel_for_owners(pool, pieces, [&](size_t owner, size_t piece, size_t) {
+    const size_t last = std::min(rows, (owner + 1) * own);
+    const size_t first = owner * own + piece * kRowsPerTask;
+    for (size_t row = first; row < std::min(last, first + kRowsPerTask); ++row) task(row);
   });
 }
 

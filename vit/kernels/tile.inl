@@ -7,11 +7,34 @@
 
 constexpr size_t kPanelWidth = 2 * kLanes;
 
+/// Weights on their way from beyond the second-level cache while there is other work: a line of the
+/// panel that comes next after every few steps. Many at once would keep what is needed now waiting.
+class PanelPrefetch {
+ public:
+  /// `tiles` read a panel before the next one is needed.
+  explicit PanelPrefetch(size_t tiles) : steps_(tiles < kFewest ? kFewest : tiles) {}
+
+  void start(const float* panel) { at_ = reinterpret_cast<size_t>(panel); }
+  /// May run a little past the end, which does no harm: nothing is read.
+  void advance() {
+    __builtin_prefetch(reinterpret_cast<const void*>(at_), 0, 2);
+    at_ += kLineBytes;
+  }
+  size_t steps() const { return steps_; }
+
+ private:
+  static constexpr size_t kLineBytes = 64;
+  static constexpr size_t kFewest = 16;
+  size_t steps_;
+  size_t at_ = 0;
+};
+
 template <size_t kRows>
-inline void multiply(const float* a, size_t a_stride, const float* b, size_t b_stride, size_t inner,
-                     Vec (&acc)[kRows][2]) {
-  for (size_t k = 0; k < inner; ++k, b += b_stride) {
-    const Vec left = load(b), right = load(b + kLanes);
+[[gnu::always_inline]] inline void multiply_steps(const float* a, size_t a_stride,
+                                                  const float* panel, size_t steps,
+                                                  Vec (&acc)[kRows][2]) {
+  for (size_t k = 0; k < steps; ++k, panel += kPanelWidth) {
+    const Vec left = load(panel), right = load(panel + kLanes);
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       const float x = a[r * a_stride + k];
@@ -45,25 +68,52 @@ template <Activation kind>
   store_part(t.y + row * t.y_stride + column, v, left);
 }
 
-/// Some rows of a whole panel, or of one that the output ends in.
+/// Functions that a loop over the rows may be unrolled for; long ones would take the registers from
+/// each other.
+template <Activation kind>
+constexpr bool kShort = kind == Activation::kNone || kind == Activation::kRelu;
+
+/// Some rows of a whole panel. Everything is in locals: to the compiler a store could change what
+/// the tile points to, and reading it again for every vector took a tenth of a short product's
+/// time.
 template <Activation kind, size_t kRows>
-[[gnu::always_inline]] inline void store_tile(const TileOutput& t, const Vec (&acc)[kRows][2],
+[[gnu::always_inline]] inline void store_rows(const TileOutput& t, const Vec (&acc)[kRows][2],
                                               size_t row, size_t column) {
-  if (column + kPanelWidth <= t.columns) {
-    constexpr bool kShort = kind == Activation::kNone || kind == Activation::kRelu;
+  const float *bias = t.bias, *scale = t.layer_scale;
+  const float* residual = t.residual;
+  const size_t y_stride = t.y_stride, residual_stride = t.residual_stride;
+  float* y = t.y + row * y_stride + column;
+  if (residual != nullptr) residual += row * residual_stride + column;
+  const Vec bias0 = bias == nullptr ? Vec{} : load(bias + column);
+  const Vec bias1 = bias == nullptr ? Vec{} : load(bias + column + kLanes);
+  const auto store_row = [&](const Vec(&sums)[2]) __attribute__((always_inline)) {
+    Vec left = activate<kind>(sums[0] + bias0), right = activate<kind>(sums[1] + bias1);
+    if (scale != nullptr) {
+      left *= load(scale + column);
+      right *= load(scale + column + kLanes);
+    }
+    if (residual != nullptr) {
+      left += load(residual);
+      right += load(residual + kLanes);
+      residual += residual_stride;
+    }
+    store(y, left);
+    store(y + kLanes, right);
+    y += y_stride;
+  };
+  if constexpr (kShort<kind>) {
 #pragma GCC unroll 16
-    for (size_t r = 0; kShort && r < kRows; ++r) {
-      store_finished<kind>(t, acc[r][0], row + r, column);
-      store_finished<kind>(t, acc[r][1], row + r, column + kLanes);
-    }
-    // Unrolled, long functions would take the registers from each other.
+    for (size_t r = 0; r < kRows; ++r) store_row(acc[r]);
+  } else {
 #pragma GCC unroll 1
-    for (size_t r = 0; !kShort && r < kRows; ++r) {
-      store_finished<kind>(t, acc[r][0], row + r, column);
-      store_finished<kind>(t, acc[r][1], row + r, column + kLanes);
-    }
-    return;
+    for (size_t r = 0; r < kRows; ++r) store_row(acc[r]);
   }
+}
+
+/// Some rows of the panel that the output ends in.
+template <Activation kind, size_t kRows>
+[[gnu::noinline]] void store_last_rows(const TileOutput& t, const Vec (&acc)[kRows][2], size_t row,
+                                       size_t column) {
   for (size_t r = 0; r < kRows; ++r) {
     store_finished_part<kind>(t, acc[r][0], row + r, column);
     store_finished_part<kind>(t, acc[r][1], row + r, column + kLanes);
@@ -74,19 +124,32 @@ template <Activation kind, size_t kRows>
 /// they are there after them.
 template <size_t kRows>
 [[gnu::always_inline]] inline void prefetch_tile(const TileOutput& t, size_t row, size_t column) {
+  const float* y = t.y + row * t.y_stride + column;
 #pragma GCC unroll 16
-  for (size_t r = 0; r < kRows; ++r) __builtin_prefetch(t.y + (row + r) * t.y_stride + column, 1);
+  for (size_t r = 0; r < kRows; ++r) __builtin_prefetch(y + r * t.y_stride, 1);
   if (t.residual == nullptr || t.residual == t.y) return;
+  const float* residual = t.residual + row * t.residual_stride + column;
 #pragma GCC unroll 16
-  for (size_t r = 0; r < kRows; ++r)
-    __builtin_prefetch(t.residual + (row + r) * t.residual_stride + column);
+  for (size_t r = 0; r < kRows; ++r) __builtin_prefetch(residual + r * t.residual_stride);
 }
 
 template <Activation kind, size_t kRows>
-inline void linear_rows(const LinearTile& t, size_t row, const float* panel, size_t column) {
+inline void linear_rows(const LinearTile& t, size_t row, const float* panel, size_t column,
+                        PanelPrefetch& ahead) {
   prefetch_tile<kRows>(t.out, row, column);
   Vec acc[kRows][2] = {};
-  multiply<kRows>(t.x + row * t.x_stride, t.x_stride, panel, kPanelWidth, t.in, acc);
+  const float* x = t.x + row * t.x_stride;
+  for (size_t left = t.in; left > 0;) {
+    const size_t steps = left < ahead.steps() ? left : ahead.steps();
+    ahead.advance();
+    multiply_steps<kRows>(x, t.x_stride, panel, steps, acc);
+    x += steps;
+    panel += steps * kPanelWidth;
+    left -= steps;
+  }
+  const bool whole = column + kPanelWidth <= t.out.columns;
+  if constexpr (kShort<kind>)
+    if (whole) return store_rows<kind, kRows>(t.out, acc, row, column);
   // A copy, so that what indexes it does not keep the accumulators in memory.
   Vec finished[kRows][2];
 #pragma GCC unroll 16
@@ -94,57 +157,54 @@ inline void linear_rows(const LinearTile& t, size_t row, const float* panel, siz
     finished[r][0] = acc[r][0];
     finished[r][1] = acc[r][1];
   }
-  store_tile<kind, kRows>(t.out, finished, row, column);
+  if (whole)
+    store_rows<kind, kRows>(t.out, finished, row, column);
+  else
+    store_last_rows<kind, kRows>(t.out, finished, row, column);
 }
 
 template <Activation kind, size_t kRows>
-inline void linear_rest(const LinearTile& t, size_t row, const float* panel, size_t column) {
+inline void linear_rest(const LinearTile& t, size_t row, size_t end, const float* panel,
+                        size_t column, PanelPrefetch& ahead) {
   if constexpr (kRows > 0) {
-    if (t.out.rows - row == kRows)
-      linear_rows<kind, kRows>(t, row, panel, column);
+    if (end - row == kRows)
+      linear_rows<kind, kRows>(t, row, panel, column, ahead);
     else
-      linear_rest<kind, kRows - 1>(t, row, panel, column);
+      linear_rest<kind, kRows - 1>(t, row, end, panel, column, ahead);
   }
 }
 
-/// Each tile asks for its share of the panel that comes next, so that weights arrive from beyond
-/// the second-level cache while there is other work.
-class PanelPrefetch {
- public:
-  PanelPrefetch(const LinearTile& t)
-      : share_(t.in * kPanelWidth * kTileRows / (t.out.rows + kTileRows) + kLineFloats) {}
-
-  void next_panel(const float* begin, const float* end) {
-    at_ = begin;
-    end_ = end;
-  }
-  void advance() {
-    const float* stop = end_ - at_ < static_cast<std::ptrdiff_t>(share_) ? end_ : at_ + share_;
-    for (; at_ < stop; at_ += kLineFloats) __builtin_prefetch(at_, 0, 2);
-  }
-
- private:
-  static constexpr size_t kLineFloats = 16;
-  size_t share_;
-  const float* at_ = nullptr;
-  const float* end_ = nullptr;
-};
+/// Rows of x that all panels pass by before the next rows: as many as stay in the second-level
+/// cache, unless they are so few that the weights would be read too often.
+inline size_t rows_at_a_time(const LinearTile& t) {
+  constexpr size_t kCached = 80 * 1024;  // floats
+  constexpr size_t kFewest = 64;
+  const size_t most = kCached / t.in;
+  if (t.out.rows <= most || most < kFewest) return t.out.rows;
+  const size_t blocks = (t.out.rows + most - 1) / most;
+  const size_t tiles = (t.out.rows + blocks * kTileRows - 1) / (blocks * kTileRows);
+  return tiles * kTileRows;
+}
 
 template <Activation kind>
-void linear_panels(const LinearTile& t) {
+void linear_panels(const LinearTile& t, size_t first, size_t end) {
   const size_t size = t.in * kPanelWidth;
   const float* panel = t.panels;
-  PanelPrefetch ahead(t);
+  PanelPrefetch ahead((end - first + kTileRows - 1) / kTileRows);
   for (size_t column = 0; column < t.out.columns; column += kPanelWidth, panel += size) {
     const bool last = column + kPanelWidth >= t.out.columns;
-    ahead.next_panel(panel + size, last ? panel + size : panel + 2 * size);
-    size_t row = 0;
-    for (; row + kTileRows <= t.out.rows; row += kTileRows) {
-      ahead.advance();
-      linear_rows<kind, kTileRows>(t, row, panel, column);
-    }
-    linear_rest<kind, kTileRows - 1>(t, row, panel, column);
+    ahead.start(last ? panel : panel + size);
+    size_t row = first;
+    for (; row + kTileRows <= end; row += kTileRows)
+      linear_rows<kind, kTileRows>(t, row, panel, column, ahead);
+    linear_rest<kind, kTileRows - 1>(t, row, end, panel, column, ahead);
   }
+}
+template <Activation kind>
+void linear_panels(const LinearTile& t) {
+  const size_t rows = rows_at_a_time(t);
+  for (size_t first = 0; first < t.out.rows; first += rows)
+    linear_panels<kind>(t, first, first + rows < t.out.rows ? first + rows : t.out.rows);
 }
 
 inline void linear(const LinearTile& t) {
@@ -167,7 +227,7 @@ inline void linear(const LinearTile& t) {
 template <size_t kRows>
 inline void product_rows(const ProductTile& t, size_t row) {
   Vec acc[kRows][2] = {};
-  multiply<kRows>(t.a + row * t.a_stride, t.a_stride, t.b, t.b_stride, t.inner, acc);
+  multiply_steps<kRows>(t.a + row * t.a_stride, t.a_stride, t.panel, t.inner, acc);
 #pragma GCC unroll 16
   for (size_t r = 0; r < kRows; ++r) {
     const float scale = t.row_scale == nullptr ? 1.0f : t.row_scale[row + r];
