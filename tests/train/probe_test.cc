@@ -50,6 +50,10 @@ TEST(Probe, SeparatesWhatCanBeSeparated) {
   ThreadPool pool(2);
   const Logistic logistic = fit_logistic(clouds.view(), {}, pool);
   EXPECT_GT(accuracy_of(logistic, clouds.view()), 0.98);
+  EXPECT_GT(logistic.held_out_accuracy, 0.95);
+  // By what tells two of the four from the others, half can be told at most.
+  const Labelled half{clouds.features.view().col_range(1, 5), clouds.labels, 4};
+  EXPECT_LT(fit_logistic(half, {}, pool).held_out_accuracy, 0.7);
 }
 
 TEST(Probe, IsTheSameOnAnyNumberOfWorkers) {

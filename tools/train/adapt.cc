@@ -16,13 +16,27 @@
 namespace vit::tools {
 namespace {
 
-/// The same model without its classifier: its answers are what the classifier reads.
-Model load_headless(const weights::Checkpoint& checkpoint) {
-  weights::Checkpoint headless = checkpoint;
-  headless.config.classes = 0;
-  return load_model(headless, {.image_height = checkpoint.recipe.crop_height,
-                               .image_width = checkpoint.recipe.crop_width,
-                               .positions = {}});
+/// The same model without its classifier: its answers are what a classifier can read. Where that
+/// was the class token, the mean of the patches comes beside it, which costs nothing.
+weights::Checkpoint headless(const weights::Checkpoint& checkpoint) {
+  weights::Checkpoint result = checkpoint;
+  result.config.classes = 0;
+  if (result.config.pooling == Pooling::kClass && !result.config.distilled_head)
+    result.config.pooling = Pooling::kClassAndMean;
+  return result;
+}
+
+/// Images smaller than the input have no margin to spare for a centre crop.
+void show_whole(const train::Dataset& dataset, Recipe& recipe) {
+  const auto smaller = [&](const train::Sample& sample) {
+    return sample.image.height < recipe.crop_height && sample.image.width < recipe.crop_width;
+  };
+  if (recipe.resize_height <= recipe.crop_height || !std::ranges::all_of(dataset.train, smaller))
+    return;
+  recipe.resize_height = recipe.crop_height;
+  recipe.resize_width = recipe.crop_width;
+  recipe.crop_fraction = 1.0;
+  write_output("images are smaller than the model's input: shown whole, without a centre crop\n");
 }
 
 std::vector<size_t> labels_of(const std::vector<train::Sample>& samples) {
@@ -46,8 +60,12 @@ class Counter {
   size_t all_;
 };
 
-gradient::Network<float> adapted_network(const weights::Checkpoint& checkpoint, size_t classes,
-                                         std::uint64_t seed) {
+gradient::Network<float> adapted_network(weights::Checkpoint checkpoint, Pooling pooling,
+                                         size_t classes, std::uint64_t seed) {
+  if (pooling != checkpoint.config.pooling) {  // the old classifier does not fit
+    checkpoint.config.classes = 0;
+    checkpoint.config.pooling = pooling;
+  }
   const Recipe& recipe = checkpoint.recipe;
   return train::with_new_head(
       gradient::load_network<float>(checkpoint, recipe.crop_height, recipe.crop_width), classes,
@@ -108,9 +126,13 @@ train::Teaching ask_teacher(const TrainSettings& settings, const train::Dataset&
 
 int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   const auto start = std::chrono::steady_clock::now();
-  const auto checkpoint = weights::open(find_model(settings.from));
+  auto checkpoint = weights::open(find_model(settings.from));
   const train::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
-  const Model model = load_headless(checkpoint);
+  show_whole(dataset, checkpoint.recipe);
+  const Model model =
+      load_model(headless(checkpoint), {.image_height = checkpoint.recipe.crop_height,
+                                        .image_width = checkpoint.recipe.crop_width,
+                                        .positions = {}});
   const Matrix features =
       train::compute_features(model, checkpoint.recipe, dataset.train, pool,
                               Counter("features of training images", dataset.train.size()));
@@ -120,39 +142,58 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   const auto labels = labels_of(dataset.train), other_labels = labels_of(dataset.validation);
   const size_t classes = dataset.labels.size();
   const std::uint64_t seed = settings.training.batches.seed;
-  const train::Logistic head =
-      train::fit_logistic({features, labels, classes}, {.seed = seed}, pool);
+  // All features, or those that the model's own classifier reads, whichever is better on held-out
+  // data.
+  const auto fit = [&](size_t width) {
+    return train::fit_logistic({features.view().col_range(0, width), labels, classes},
+                               {.seed = seed}, pool);
+  };
+  const size_t own_width = checkpoint.config.pooled_width();
+  train::Logistic head = fit(own_width);
+  Pooling pooling = checkpoint.config.pooling;
+  if (own_width < features.cols()) {
+    train::Logistic wide = fit(features.cols());
+    if (wide.held_out_accuracy > head.held_out_accuracy) {
+      head = std::move(wide);
+      pooling = model.config.pooling;
+    }
+  }
+  const size_t width = head.weight.cols();
 
-  auto network = adapted_network(checkpoint, classes, seed);
+  auto network = adapted_network(checkpoint, pooling, classes, seed);
   train::set_head(head, network);
-  const double accuracy = train::accuracy_of(head, {others, other_labels, classes});
+  const double accuracy =
+      train::accuracy_of(head, {others.view().col_range(0, width), other_labels, classes});
   train::export_model(settings.output, network, {checkpoint.recipe, dataset.labels},
                       {.dtype = settings.half ? weights::DType::kF16 : weights::DType::kF32,
                        .notes = {{"training", "probe from=" + settings.from},
                                  {"validation_accuracy", percent(accuracy)}}});
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  write_output("training accuracy " +
-               percent(train::accuracy_of(head, {features, labels, classes})) +
-               ", validation accuracy " + percent(accuracy) + " on " +
-               std::to_string(dataset.validation.size()) + " images, " + clock_time(seconds) +
-               ", model " + settings.output.string() + "\n");
+  write_output(
+      "training accuracy " +
+      percent(train::accuracy_of(head, {features.view().col_range(0, width), labels, classes})) +
+      ", validation accuracy " + percent(accuracy) + " on " +
+      std::to_string(dataset.validation.size()) + " images, " + clock_time(seconds) + ", model " +
+      settings.output.string() + "\n");
   report_model(settings, dataset);
   return 0;
 }
 
 int train_finetune(TrainSettings settings, ThreadPool& pool) {
-  const auto checkpoint = weights::open(find_model(settings.from));
-  settings.training.batches.recipe = checkpoint.recipe;
+  auto checkpoint = weights::open(find_model(settings.from));
   const train::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
+  show_whole(dataset, checkpoint.recipe);
+  settings.training.batches.recipe = checkpoint.recipe;
   train::Teaching teaching;
   if (!settings.teacher.empty()) {
     teaching = ask_teacher(settings, dataset);
     settings.training.batches.teaching = &teaching;
   }
-  return run_training(
-      settings, adapted_network(checkpoint, dataset.labels.size(), settings.training.batches.seed),
-      dataset, pool);
+  return run_training(settings,
+                      adapted_network(checkpoint, checkpoint.config.pooling, dataset.labels.size(),
+                                      settings.training.batches.seed),
+                      dataset, pool);
 }
 
 }  // namespace vit::tools

@@ -106,7 +106,7 @@ class Objective {
 
 Logistic as_logistic(const std::vector<double>& x, const Standardized& s, size_t classes) {
   const size_t width = s.mean.size();
-  Logistic logistic{Matrix(classes, width), std::vector<float>(classes)};
+  Logistic logistic{.weight = Matrix(classes, width), .bias = std::vector<float>(classes)};
   for (size_t c = 0; c < classes; ++c) {
     double bias = x[classes * width + c];
     for (size_t i = 0; i < width; ++i) {
@@ -147,21 +147,23 @@ Shuffled shuffle(const Labelled& data, std::uint64_t seed) {
   return s;
 }
 
-double choose_decay(const Labelled& data, const LogisticSettings& settings, ThreadPool& pool) {
-  if (settings.decays.size() == 1) return settings.decays.front();
+struct Choice {
+  double decay;
+  double accuracy = -1.0;
+};
+
+Choice choose_decay(const Labelled& data, const LogisticSettings& settings, ThreadPool& pool) {
   const Shuffled s = shuffle(data, settings.seed);
   const size_t held = std::max<size_t>(1, s.labels.size() / 10), kept = s.labels.size() - held;
   const std::span<const size_t> labels = s.labels;
   const Labelled learn{s.features.view().row_range(0, kept), labels.first(kept), data.classes};
   const Labelled check{s.features.view().row_range(kept, held), labels.subspan(kept), data.classes};
-  double best = -1.0, chosen = settings.decays.front();
+  Choice best{settings.decays.front()};
   for (const double decay : settings.decays) {
     const double accuracy = accuracy_of(fit(learn, decay, settings.iterations, pool), check);
-    if (accuracy <= best) continue;
-    best = accuracy;
-    chosen = decay;
+    if (accuracy > best.accuracy) best = {decay, accuracy};
   }
-  return chosen;
+  return best;
 }
 
 }  // namespace
@@ -186,7 +188,10 @@ Matrix compute_features(const Model& model, const Recipe& recipe, std::span<cons
 
 Logistic fit_logistic(const Labelled& data, const LogisticSettings& settings, ThreadPool& pool) {
   assert(data.features.rows == data.labels.size());
-  return fit(data, choose_decay(data, settings, pool), settings.iterations, pool);
+  const Choice choice = choose_decay(data, settings, pool);
+  Logistic logistic = fit(data, choice.decay, settings.iterations, pool);
+  logistic.held_out_accuracy = choice.accuracy;
+  return logistic;
 }
 
 double accuracy_of(const Logistic& logistic, const Labelled& data) {

@@ -21,11 +21,12 @@ Matrix compute_features(const Model& model, const Recipe& recipe, std::span<cons
 struct Logistic {
   Matrix weight;  ///< [classes, features]
   std::vector<float> bias;
+  double held_out_accuracy = 0.0;  ///< of what was fitted with this decay to the rest of the data
 };
 
 struct LogisticSettings {
   /// Strengths of the pull towards zero to choose from, on a tenth of the data held out.
-  std::vector<double> decays{1e-2, 1e-3, 1e-4, 1e-5};
+  std::vector<double> decays{1e-1, 1e-2, 1e-3, 1e-4, 1e-5};
   size_t iterations = 200;
   std::uint64_t seed = 0;
 };
