@@ -144,6 +144,50 @@ TEST(EvalProgram, SaysWhatIsWrong) {
   }
 }
 
+/// IDX files of 8x8 grey images, brighter from one to the next.
+void write_idx(const Folder& folder, const std::string& part, const std::string& labels) {
+  const auto count = static_cast<char>(labels.size());
+  std::string images{0, 0, 8, 3, 0, 0, 0, count, 0, 0, 0, 8, 0, 0, 0, 8};
+  for (size_t i = 0; i < labels.size(); ++i) images += std::string(64, static_cast<char>(20 * i));
+  folder.write(part + "-images-idx3-ubyte", images);
+  folder.write(part + "-labels-idx1-ubyte", std::string{0, 0, 8, 1, 0, 0, 0, count} + labels);
+}
+
+TEST(EvalProgram, MeasuresTheTestPartOfIdxFiles) {
+  const Folder folder;
+  write_idx(folder, "train", {0, 1, 2});
+  const Finished without = run({"eval", "-m", kModel, folder.path()});
+  EXPECT_EQ(without.status, 1);
+  EXPECT_THAT(without.err, HasSubstr("no test part in it, expected t10k-images-idx3-ubyte"));
+  write_idx(folder, "t10k", {0, 1, 2, 0, 1});
+  const json result = evaluated(folder.path());
+  EXPECT_EQ(result.at("images"), 5);
+  EXPECT_EQ(result.at("classes").at(0).at("images"), 2);
+  EXPECT_EQ(result.at("classes").at(1).at("images"), 2);
+  EXPECT_EQ(result.at("classes").at(2).at("images"), 1);
+}
+
+TEST(EvalProgram, MeasuresTheTestPartOfCifarBinaries) {
+  const Folder folder;
+  const auto record = [](char label) {
+    std::string bytes(3073, '\x40');
+    bytes.front() = label;
+    return bytes;
+  };
+  folder.write("data_batch_1.bin", record(0) + record(1));
+  folder.write("test_batch.bin", record(1) + record(1) + record(0));
+  const Finished other = run({"eval", "-m", kModel, folder.path()});
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.err, HasSubstr("label 'airplane' is no class of"));
+  folder.write("batches.meta.txt", "great white shark\ngoldfish\n");
+  const json result = evaluated(folder.path());
+  EXPECT_EQ(result.at("images"), 3);
+  EXPECT_EQ(result.at("classes").at(0).at("label"), "goldfish");
+  EXPECT_EQ(result.at("classes").at(0).at("images"), 2);
+  EXPECT_EQ(result.at("classes").at(1).at("label"), "great white shark");
+  EXPECT_EQ(result.at("classes").at(1).at("images"), 1);
+}
+
 TEST(EvalProgram, DeitTinyIsRightOn78Of100Photographs) {
   const fs::path shared = fs::path(VIT_SOURCE_DIR) / ".." / "shared";
   const fs::path model = shared / "models" / "deit_tiny_patch16_224";
