@@ -160,10 +160,10 @@ TEST(Int8Linear, ComesCloseToTheFloatLayerWithAllThatFollowsIt) {
 }
 
 TEST(Int8Linear, GivesTheSameBitsWhateverTheNumberOfWorkers) {
-  const Matrix weights = test::random_matrix(500, 96, 1), x = test::random_matrix(50, 96, 2);
+  const Matrix weights = test::random_matrix(500, 96, 1), x = test::random_matrix(250, 96, 2);
   const Linear linear = pack_int8_linear(500, 96, quantizing(96, rows_of(weights)), {});
   ThreadPool pool(3);
-  Matrix serial(50, 500), shared(50, 500);
+  Matrix serial(250, 500), shared(250, 500);
   apply(linear, x, serial);
   apply(linear, x, shared, {}, &pool);
   EXPECT_EQ(0, std::memcmp(serial.data(), shared.data(), serial.size() * sizeof(float)));

@@ -159,6 +159,25 @@ TEST(Rowwise, ExponentialsMatchTheOracleAndReturnTheirSum) {
   });
 }
 
+/// The stated bound of exp2, 2e-7, over all its range (beside a 0, so that the number itself is the
+/// exponent), and the rounding of the exponent.
+TEST(Rowwise, ExponentialsKeepTheirStatedErrorBound) {
+  for (const Isa isa : available_isas()) {
+    for (float x = -87.0f; x <= 0.0f; x += 0.00173f) {
+      float pair[2] = {x, 0.0f};
+      isa_kernels(isa).exp_row(pair, 2, 1.0f);
+      const double expected = std::exp(double{x});
+      ASSERT_NEAR(pair[0], expected, expected * (2e-7 - double{x} * 0x1p-23))
+          << to_string(isa) << " of " << x;
+    }
+    float ends[4] = {0.0f, -200.0f, -3e38f, -kInfinity};
+    EXPECT_EQ(isa_kernels(isa).exp_row(ends, 4, 1.0f), 1.0f);
+    for (size_t i = 1; i < 4; ++i) EXPECT_EQ(ends[i], 0.0f);
+    float broken[2] = {0.0f, std::nanf("")};
+    EXPECT_TRUE(std::isnan(isa_kernels(isa).exp_row(broken, 2, 1.0f))) << to_string(isa);
+  }
+}
+
 TEST(Softmax, RowsSumToOneAndTemperatureFlattens) {
   Matrix cold = test::random_matrix(5, 19, 9), hot = test::random_matrix(5, 19, 9);
   softmax(cold, 0.5f);

@@ -124,6 +124,58 @@ std::vector<std::uint8_t> idx_labels(std::uint8_t count) {
   return bytes;
 }
 
+TEST_F(Data, AValidationPartThatCannotBeReadIsRefused) {
+  for (const std::string part : {"train", "val"})
+    for (const std::string name : {"a", "b"}) add_class(part + "/" + name, 2, 1);
+  write("val/b/0.png", {1, 2, 3});
+  EXPECT_EQ(message(), "accepted") << "one of two is left";
+  write("val/b/1.png", {1, 2, 3});
+  EXPECT_NE(message().find("DATA/val: class 'b' has no readable validation image"),
+            std::string::npos);
+}
+
+TEST_F(Data, AClassMayBeCalledTrain) {
+  for (const std::string name : {"bus", "car", "train"}) add_class(name, 4, 1);
+  EXPECT_EQ(read_dataset(folder_.path(), {}).labels,
+            (std::vector<std::string>{"bus", "car", "train"}));
+}
+
+TEST_F(Data, IncompleteFilesOfKnownFormatsAreRefused) {
+  write("train-images-idx3-ubyte", idx_images(4));
+  EXPECT_NE(message().find("no train-labels-idx1-ubyte beside it"), std::string::npos);
+  write("train-labels-idx1-ubyte", idx_labels(4));
+  write("t10k-images-idx3-ubyte", idx_images(2));
+  EXPECT_NE(message().find("no t10k-labels-idx1-ubyte beside it"), std::string::npos);
+  const test::Folder other;
+  const std::string record(3073, '\0');
+  other.write("data_batch_1.bin", record);
+  other.write("data_batch_3.bin", record);
+  try {
+    read_dataset(other.path(), {});
+    FAIL() << "took the batches before the gap";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("data_batch_2.bin: not there, but data_batch_3.bin"),
+              std::string::npos);
+  }
+}
+
+TEST_F(Data, FingerprintsTellImagesLabelsAndPartsApart) {
+  add_class("a", 4, 1);
+  add_class("b", 4, 2);
+  const Dataset data = read_dataset(folder_.path(), {});
+  EXPECT_EQ(fingerprint(read_dataset(folder_.path(), {})), fingerprint(data));
+  Dataset other = data;
+  std::swap(other.labels[0], other.labels[1]);
+  EXPECT_NE(fingerprint(other), fingerprint(data));
+  other = data;
+  ++other.train[0].image.pixels.back();
+  EXPECT_NE(fingerprint(other), fingerprint(data));
+  other = data;
+  std::swap(other.train[0], other.validation[0]);
+  other.train[0].label = 1 - other.train[0].label;
+  EXPECT_NE(fingerprint(other), fingerprint(data));
+}
+
 TEST_F(Data, ReadsIdxFilesZippedOrNot) {
   write_gzipped("train-images-idx3-ubyte.gz", idx_images(4));
   write_gzipped("train-labels-idx1-ubyte.gz", idx_labels(4));

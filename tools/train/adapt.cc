@@ -17,26 +17,31 @@ namespace vit::tools {
 namespace {
 
 /// The same model without its classifier: its answers are what a classifier can read. Where that
-/// was the class token, the mean of the patches comes beside it, which costs nothing.
+/// was the class token alone, the mean of the patches comes beside it: no further work for the
+/// model.
 weights::Checkpoint headless(const weights::Checkpoint& checkpoint) {
   weights::Checkpoint result = checkpoint;
-  result.config.classes = 0;
-  if (result.config.pooling == Pooling::kClass && !result.config.distilled_head)
-    result.config.pooling = Pooling::kClassAndMean;
+  ModelConfig& config = result.config;
+  config.classes = 0;
+  const bool alone = config.pooling == Pooling::kClass && !config.distilled_head &&
+                     config.pre_logits == 0 && !config.pooled_norm;
+  if (alone) config.pooling = Pooling::kClassAndMean;
   return result;
 }
 
-/// Images smaller than the input have no margin to spare for a centre crop.
+/// Images smaller than the input have no margin to spare.
 void show_whole(const train::Dataset& dataset, Recipe& recipe) {
   const auto smaller = [&](const train::Sample& sample) {
     return sample.image.height < recipe.crop_height && sample.image.width < recipe.crop_width;
   };
-  if (recipe.resize_height <= recipe.crop_height || !std::ranges::all_of(dataset.train, smaller))
-    return;
+  const bool cuts =
+      recipe.resize != ResizeMode::kNone &&
+      (recipe.resize_height > recipe.crop_height || recipe.resize_width > recipe.crop_width);
+  if (!cuts || !std::ranges::all_of(dataset.train, smaller)) return;
   recipe.resize_height = recipe.crop_height;
   recipe.resize_width = recipe.crop_width;
   recipe.crop_fraction = 1.0;
-  write_output("images are smaller than the model's input: shown whole, without a centre crop\n");
+  write_output("images are smaller than the model's input: no margin is cut off\n");
 }
 
 std::vector<size_t> labels_of(const std::vector<train::Sample>& samples) {
@@ -148,7 +153,9 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
     return train::fit_logistic({features.view().col_range(0, width), labels, classes},
                                {.seed = seed}, pool);
   };
-  const size_t own_width = checkpoint.config.pooled_width();
+  weights::Checkpoint own = checkpoint;
+  own.config.classes = 0;
+  const size_t own_width = own.config.outputs();
   train::Logistic head = fit(own_width);
   Pooling pooling = checkpoint.config.pooling;
   if (own_width < features.cols()) {

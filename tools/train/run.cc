@@ -1,7 +1,9 @@
 #include "tools/train/run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <string_view>
 
 #include "tools/output/terminal.h"
 #include "tools/train/curves.h"
@@ -23,7 +25,7 @@ std::string number(const char* format, double value) {
   return text;
 }
 
-std::uint64_t hash_of(const std::string& text) {  // FNV-1a
+std::uint64_t hash_of(std::string_view text) {  // FNV-1a
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return hash;
@@ -38,11 +40,19 @@ class Run {
         pool_(pool),
         description_(describe_run(settings, network.config, dataset)),
         trainer_(std::move(network), dataset, settings.training, pool) {
-    trainer_.state().fingerprint = hash_of(description_);
+    const auto& numbers = trainer_.state().numbers;  // as they are before the first step
+    const std::string_view weights(reinterpret_cast<const char*>(numbers.data()),
+                                   numbers.size() * sizeof numbers.front());
+    trainer_.state().fingerprint =
+        hash_of(description_) ^ hash_of(weights) ^ train::fingerprint(dataset);
   }
 
   int train() {
-    if (settings_.resume) resume();
+    if (settings_.resume)
+      resume();
+    else if (!settings_.restart && std::filesystem::exists(checkpoint()))
+      fail(checkpoint().string(),
+           ": an earlier run is there; continue it with --resume, or throw it away with --restart");
     started_ = saved_ = Clock::now();
     while (!trainer_.done()) {
       while (!trainer_.epoch_done()) step();
@@ -95,17 +105,25 @@ class Run {
     write_output(line + "\033[K");
   }
 
+  /// Of equal accuracy the one with less loss: few validation images tie often.
+  bool is_best(const train::Score& score) const {
+    return std::ranges::none_of(trainer_.state().history, [&](const train::EpochRow& row) {
+      return row.validation_accuracy > score.accuracy ||
+             (row.validation_accuracy == score.accuracy && row.validation_loss <= score.loss);
+    });
+  }
+
   void finish_epoch() {
     const train::Score score = train::evaluate(trainer_.averaged(), dataset_.validation,
                                                settings_.training.batches.recipe, &pool_);
-    const bool best = score.accuracy > trainer_.state().best || trainer_.state().epoch == 0;
+    const bool best = is_best(score);
     trainer_.finish_epoch(score.loss, score.accuracy);
     if (best) export_best();
+    train::save_state(checkpoint(), trainer_.state());
+    saved_ = Clock::now();
     const auto& history = trainer_.state().history;
     write_log(settings_.beside(".csv"), history);
     draw_curves(settings_.beside(".png"), history);
-    train::save_state(checkpoint(), trainer_.state());
-    saved_ = Clock::now();
     show_epoch(history.back(), best);
   }
 
@@ -127,7 +145,8 @@ class Run {
             number("%.4f", row.validation_loss) + "  accuracy " + percent(row.validation_accuracy) +
             (best ? " (best)" : "") + "  " +
             number("%.0f images/s",
-                   static_cast<double>(trainer_.steps_per_epoch() * settings_.training.batch) /
+                   static_cast<double>(trainer_.steps_per_epoch() *
+                                       std::min(settings_.training.batch, dataset_.train.size())) /
                        row.seconds);
     if (!trainer_.done() && steps_ > 0) line += "  left " + clock_time(seconds_left());
     write_output(line + "\n");

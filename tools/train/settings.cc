@@ -127,6 +127,30 @@ void check_new_model_options(const Reader& read) {
     fail_usage("option '--pool' is for a plain model, but --arch says how it pools");
 }
 
+/// A probe takes no steps: what is said about them would be lost.
+void check_probe_options(const Reader& read) {
+  for (const char* name : {"epochs",          "batch",         "lr",           "optimizer",
+                           "weight-decay",    "warmup",        "clip",         "ema",
+                           "layer-decay",     "drop-path",     "keep-patches", "whole-epochs",
+                           "label-smoothing", "mixup",         "cutmix",       "mix-probability",
+                           "teacher",         "teacher-share", "crop",         "no-flip",
+                           "jitter",          "randaugment",   "magnitude",    "erase",
+                           "save-every",      "resume",        "restart"})
+    if (read.given(name))
+      fail_usage("option '--", name,
+                 "' means nothing to a probe, which fits a classifier only; did you mean "
+                 "--finetune?");
+}
+
+void check_sizes(const Shape& shape) {
+  if (shape.width % shape.heads != 0)
+    fail_usage("option '--heads': got ", shape.heads, ", expected a divisor of the width ",
+               shape.width);
+  if (shape.image_size % shape.patch != 0)
+    fail_usage("option '--patch': got ", shape.patch, ", expected a divisor of the image size ",
+               shape.image_size);
+}
+
 Shape parse_shape(const Reader& read) {
   check_new_model_options(read);
   Shape shape;
@@ -151,6 +175,7 @@ Shape parse_shape(const Reader& read) {
   if (read.given("pool"))
     shape.class_token =
         parse_choice<bool>("--pool", read.text("pool"), {{"mean", false}, {"class", true}});
+  if (!read.given("from")) check_sizes(shape);
   return shape;
 }
 
@@ -221,6 +246,7 @@ cxxopts::Options train_options() {
   options.add_options("", {
                               {"o,output", "the model file to write", text(), "FILE"},
                               {"resume", "continue the run that wrote FILE.checkpoint"},
+                              {"restart", "start anew where such a run is"},
                               {"h,help", "this text"},
                           });
   add_model_options(options);
@@ -242,11 +268,14 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
   const auto operands = arguments.unmatched();
   if (operands.size() != 1)
     fail_usage(operands.size(), " operands given, expected one: the folder with the data");
-  if (!read.given("output")) fail_usage("no model file given, expected -o FILE.safetensors");
+  if (read.text("output").empty()) fail_usage("no model file given, expected -o FILE.safetensors");
   settings.data = operands.front();
   settings.output = read.text("output");
   settings.from = read.text("from");
   settings.how = how_deep(read);
+  if (settings.how == Depth::kProbe) check_probe_options(read);
+  if (read.given("teacher-share") && !read.given("teacher"))
+    fail_usage("option '--teacher-share' needs a teacher: --teacher MODEL");
   settings.shape = parse_shape(read);
   set_defaults(settings);
   if (read.given("init"))
@@ -262,6 +291,8 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
   read.count("threads", 1, 1024, settings.threads);
   read.number("save-every", 0.0, 1e6, settings.save_every);
   settings.resume = read.given("resume");
+  settings.restart = read.given("restart");
+  if (settings.resume && settings.restart) fail_usage("--resume and --restart exclude each other");
   settings.half = read.given("half");
   return settings;
 }
@@ -310,7 +341,7 @@ std::string describe_run(const TrainSettings& settings, const ModelConfig& confi
        << " crop=" << static_cast<int>(a.crop) << " flip=" << a.flip << " jitter=" << a.jitter
        << " randaugment=" << a.operations << " magnitude=" << a.magnitude << " erase=" << a.erase
        << " teacher=" << settings.teacher << " teacher-share=" << settings.teacher_share
-       << " seed=" << s.batches.seed;
+       << " seed=" << s.batches.seed << " recipe=" << describe(s.batches.recipe);
   return text.str();
 }
 

@@ -1,5 +1,6 @@
 #include "tools/train/train.h"
 
+#include "tools/output/file.h"
 #include "tools/output/terminal.h"
 #include "tools/train/adapt.h"
 #include "tools/train/run.h"
@@ -13,6 +14,20 @@ constexpr std::string_view kExamples =
     "  vit train photos/ -o mine.safetensors --from deit_tiny_patch16_224 --finetune --epochs 5\n"
     "  vit train cifar10/ -o cifar10.safetensors --width 192 --depth 9 --mlp-ratio 2\n"
     "  vit train cifar10/ -o cifar10.safetensors --width 192 --depth 9 --mlp-ratio 2 --resume\n";
+
+/// Before hours are spent.
+void check_output(const TrainSettings& settings) {
+  namespace fs = std::filesystem;
+  check_folder_of(settings.output);
+  if (fs::is_directory(settings.output))
+    fail(settings.output.string(), ": is a folder, expected the name of a model file");
+  std::error_code ignored;
+  const fs::path within = fs::weakly_canonical(settings.output, ignored)
+                              .lexically_relative(fs::weakly_canonical(settings.data, ignored));
+  if (!within.empty() && *within.begin() != "..")
+    fail(settings.output.string(), ": lies in the data, expected a place outside of ",
+         settings.data.string(), ": what is written beside it would be taken for classes");
+}
 
 int train_from_scratch(TrainSettings settings, ThreadPool& pool) {
   const train::Dataset dataset = read_data(settings, settings.shape.image_size, pool);
@@ -45,6 +60,7 @@ int run_train(Arguments arguments) {
     return 0;
   }
   const TrainSettings settings = parse_train_settings(parsed);
+  check_output(settings);
   ThreadPool pool(settings.threads);
   switch (settings.how) {
     case Depth::kScratch:

@@ -5,15 +5,14 @@
 #include <cstring>
 #include <limits>
 
+#include "vit/base/owners.h"
 #include "vit/kernels/isa_kernels.h"
 
 namespace vit {
 namespace {
 
-/// Scores that are alive at once, in floats: they, a panel of keys and one of values stay in L1.
+/// Scores that are alive at once, in floats: up to some 500 keys they stay in L1.
 constexpr size_t kScores = 6 * 1024;
-/// A multiple of every instruction set's tile.
-constexpr size_t kWholeTiles = 12;
 
 size_t round_up(size_t n, size_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
@@ -193,7 +192,7 @@ void attend_head(const AttentionCall& call, const IsaKernels& kernels, const Pla
   }
 }
 
-/// Calls `work` for every head, in parts where that serves: a worker's own rows (linear.h), if they
+/// Calls `work` for every head, in parts where that serves: a worker's own rows (owners.h), if they
 /// are enough to pay for packing the keys and values once for each part; else whole heads where
 /// each worker gets as many of them, or one more than others of many.
 template <typename Work>

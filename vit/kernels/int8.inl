@@ -3,6 +3,8 @@
 // files int8_*.inl that make the sums. The integers are exact, so every instruction set gives the
 // same ones.
 
+static_assert(kWholeTiles % kInt8Rows == 0);
+
 /// Integers to the numbers they stand for, then all that follows a linear layer.
 template <Activation kind, size_t kRows>
 inline void int8_rows(const Int8Tile& t, size_t row, size_t panel) {

@@ -10,8 +10,6 @@
 namespace vit {
 namespace {
 
-constexpr size_t kRowsPerTask = 16;
-
 size_t round_up(size_t n, size_t multiple) {
   return (n + multiple - 1) / multiple * multiple;
 }
@@ -40,15 +38,12 @@ struct QuantizedRows {
 void quantize_rows(const IsaKernels& kernels, ConstMatrixView x, size_t stride, QuantizedRows& rows,
                    ThreadPool* pool) {
   rows.resize(x.rows, stride);
-  parallel_for(pool, (x.rows + kRowsPerTask - 1) / kRowsPerTask, [&](size_t task, size_t) {
-    const size_t end = std::min(x.rows, (task + 1) * kRowsPerTask);
-    for (size_t r = task * kRowsPerTask; r < end; ++r) {
-      std::uint8_t* q = rows.bytes.data() + r * stride;
-      const QuantizedRow row = kernels.quantize_row(x.row(r), q, x.cols);
-      std::fill(q + x.cols, q + stride, std::uint8_t{0});
-      rows.scales[r] = row.scale;
-      rows.zeros[r] = row.zero;
-    }
+  for_each_row(pool, x.rows, [&](size_t r) {
+    std::uint8_t* q = rows.bytes.data() + r * stride;
+    const QuantizedRow row = kernels.quantize_row(x.row(r), q, x.cols);
+    std::fill(q + x.cols, q + stride, std::uint8_t{0});
+    rows.scales[r] = row.scale;
+    rows.zeros[r] = row.zero;
   });
 }
 

@@ -2,6 +2,8 @@
 // file, so no inline function of a header can leak wider instructions into code for older machines.
 #include "vit/kernels/isa_kernels.h"
 
+#include "vit/base/owners.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

@@ -9,6 +9,7 @@
 
 #include "vit/base/config.h"
 #include "vit/base/matrix.h"
+#include "vit/base/owners.h"
 #include "vit/base/thread_pool.h"
 #include "vit/kernels/cpu.h"
 #include "vit/kernels/isa_kernels.h"

@@ -3,23 +3,11 @@
 #include <algorithm>
 #include <cassert>
 
+#include "vit/base/owners.h"
 #include "vit/kernels/isa_kernels.h"
 
 namespace vit {
 namespace {
-
-/// Every owner's rows, in pieces with which others can help. As linear.h cuts them.
-template <typename RowTask>
-void for_each_row(ThreadPool* pool, size_t rows, const RowTask& task) {
-  constexpr size_t kRowsPerTask = 16;
-  const size_t owners = owner_count(pool), own = own_rows(rows, owners);
-  const size_t pieces = (own + kRowsPerTask - 1) / kRowsPerTask;
-  parallel_for_owners(pool, pieces, [&](size_t owner, size_t piece, size_t) {
-    const size_t last = std::min(rows, (owner + 1) * own);
-    const size_t first = owner * own + piece * kRowsPerTask;
-    for (size_t row = first; row < std::min(last, first + kRowsPerTask); ++row) task(row);
-  });
-}
 
 void normalize_row(const IsaKernels& kernels, const Norm& norm, const float* x, float* y) {
   const size_t n = norm.weight.size();

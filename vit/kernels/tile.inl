@@ -6,13 +6,16 @@
 // workers.
 
 constexpr size_t kPanelWidth = 2 * kLanes;
+static_assert(kWholeTiles % kTileRows == 0);
 
 /// Weights on their way from beyond the second-level cache while there is other work: a line of the
 /// panel that comes next after every few steps. Many at once would keep what is needed now waiting.
 class PanelPrefetch {
  public:
   /// `tiles` read a panel before the next one is needed.
-  explicit PanelPrefetch(size_t tiles) : steps_(tiles < kFewest ? kFewest : tiles) {}
+  explicit PanelPrefetch(size_t tiles) : steps_(tiles / kLinesPerStep) {
+    if (steps_ < kFewest) steps_ = kFewest;
+  }
 
   void start(const float* panel) { at_ = reinterpret_cast<size_t>(panel); }
   /// May run a little past the end, which does no harm: nothing is read.
@@ -24,7 +27,9 @@ class PanelPrefetch {
 
  private:
   static constexpr size_t kLineBytes = 64;
-  static constexpr size_t kFewest = 16;
+  static constexpr size_t kLinesPerStep =
+      kPanelWidth * sizeof(float) <= kLineBytes ? 1 : kPanelWidth * sizeof(float) / kLineBytes;
+  static constexpr size_t kFewest = 8;
   size_t steps_;
   size_t at_ = 0;
 };
@@ -179,7 +184,7 @@ inline void linear_rest(const LinearTile& t, size_t row, size_t end, const float
 inline size_t rows_at_a_time(const LinearTile& t) {
   constexpr size_t kCached = 80 * 1024;  // floats
   constexpr size_t kFewest = 64;
-  const size_t most = kCached / t.in;
+  const size_t most = kCached / (t.in + 1);
   if (t.out.rows <= most || most < kFewest) return t.out.rows;
   const size_t blocks = (t.out.rows + most - 1) / most;
   const size_t tiles = (t.out.rows + blocks * kTileRows - 1) / (blocks * kTileRows);
@@ -192,8 +197,9 @@ void linear_panels(const LinearTile& t, size_t first, size_t end) {
   const float* panel = t.panels;
   PanelPrefetch ahead((end - first + kTileRows - 1) / kTileRows);
   for (size_t column = 0; column < t.out.columns; column += kPanelWidth, panel += size) {
+    // After the last one come the first for the next rows, or another worker's.
     const bool last = column + kPanelWidth >= t.out.columns;
-    ahead.start(last ? panel : panel + size);
+    ahead.start(last && end < t.out.rows ? t.panels : panel + size);
     size_t row = first;
     for (; row + kTileRows <= end; row += kTileRows)
       linear_rows<kind, kTileRows>(t, row, panel, column, ahead);

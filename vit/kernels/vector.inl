@@ -93,8 +93,8 @@ inline Vec exp(Vec x) {
 }
 
 /// 2^x for x up to 127, less work than exp: 2^n · 2^f, |f| <= 1/2, by a degree-6 polynomial
-/// (minimax fit, 2e-9 relative). With rounding: relative error below 2e-7; results below 2^-126
-/// become 0.
+/// (minimax fit, 2e-9 relative). With rounding: relative error below 2e-7 down to 2^-126, below
+/// that 0 or a little more.
 inline Vec exp2(Vec x) {
   constexpr float kRound = 12582912.0f;  // 1.5 · 2^23: adding it leaves the nearest integer
   x = at_least(x, broadcast(-127.0f));   // whose power has the bits of 0

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <iterator>
 #include <numeric>
 #include <optional>
 
@@ -112,8 +114,28 @@ fs::path first_folder(const fs::path& path, std::initializer_list<const char*> n
   return {};
 }
 
+std::string first_difference(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  std::vector<std::string> different;
+  std::ranges::set_symmetric_difference(a, b, std::back_inserter(different));
+  return different.empty() ? "" : different.front();
+}
+
+/// Every class has a sample.
+void check_classes(const std::vector<Sample>& samples, const Dataset& dataset,
+                   const std::string& where, const char* part) {
+  std::vector<size_t> counts(dataset.labels.size());
+  for (const Sample& sample : samples) ++counts.at(sample.label);
+  for (size_t i = 0; i < counts.size(); ++i)
+    if (counts[i] == 0)
+      fail(where, ": class '", dataset.labels[i], "' has no readable ", part, " image",
+           dataset.skipped.empty() ? "" : "; the first that failed: ",
+           dataset.skipped.empty() ? "" : dataset.skipped.front());
+}
+
 Dataset read_folder(const fs::path& path, const DatasetOptions& options) {
-  const fs::path train = first_folder(path, {"train", "training"});
+  fs::path train = first_folder(path, {"train", "training"});
+  // One of the classes may be called so: trains.
+  if (!train.empty() && class_names(train).empty() && !entries(train, false).empty()) train.clear();
   const fs::path validation = first_folder(path, {"val", "valid", "validation", "test"});
   const fs::path root = train.empty() ? path : train;
   Dataset dataset;
@@ -122,12 +144,15 @@ Dataset read_folder(const fs::path& path, const DatasetOptions& options) {
     fail(root.string(), ": no class folders, expected one folder of images per class");
   if (!train.empty() && !validation.empty() && class_names(validation) != dataset.labels)
     fail(validation.string(), ": its class folders are not those of ", train.string(),
-         ", expected the same names in both");
+         ", expected the same names in both (only one has '",
+         first_difference(class_names(validation), dataset.labels), "')");
   dataset.train = read_files(list_files(root, dataset.labels, options.most_per_class), options,
                              dataset.skipped);
-  if (!train.empty() && !validation.empty())
+  if (!train.empty() && !validation.empty()) {
     dataset.validation = read_files(list_files(validation, dataset.labels, options.most_per_class),
                                     options, dataset.skipped);
+    check_classes(dataset.validation, dataset, validation.string(), "validation");
+  }
   return dataset;
 }
 
@@ -140,16 +165,49 @@ void keep_first(size_t most, size_t classes, std::vector<Sample>& samples) {
 void check(const Dataset& dataset, const std::string& where) {
   if (dataset.labels.size() < 2)
     fail(where, ": ", dataset.labels.size(), " class, expected at least two to tell apart");
-  std::vector<size_t> counts(dataset.labels.size());
-  for (const Sample& sample : dataset.train) ++counts.at(sample.label);
-  for (size_t i = 0; i < counts.size(); ++i)
-    if (counts[i] == 0)
-      fail(where, ": class '", dataset.labels[i], "' has no readable training image",
-           dataset.skipped.empty() ? "" : "; the first that failed: ",
-           dataset.skipped.empty() ? "" : dataset.skipped.front());
+  check_classes(dataset.train, dataset, where, "training");
 }
 
+/// Eight bytes at a time; any change of a byte or its place gives another number.
+class Hash {
+ public:
+  void add(const void* bytes, size_t size) {
+    const auto* at = static_cast<const unsigned char*>(bytes);
+    for (; size >= sizeof(std::uint64_t);
+         size -= sizeof(std::uint64_t), at += sizeof(std::uint64_t)) {
+      std::uint64_t word;
+      std::memcpy(&word, at, sizeof word);
+      add(word);
+    }
+    std::uint64_t rest = size;
+    for (; size > 0; --size, ++at) rest = rest << 8 | *at;
+    add(rest);
+  }
+  void add(std::uint64_t word) {
+    state_ = (state_ ^ word) * 0x9e3779b97f4a7c15;
+    state_ ^= state_ >> 32;
+  }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0xcbf29ce484222325;
+};
+
 }  // namespace
+
+std::uint64_t fingerprint(const Dataset& dataset) {
+  Hash hash;
+  for (const std::string& label : dataset.labels) hash.add(label.data(), label.size());
+  for (const auto* part : {&dataset.train, &dataset.validation}) {
+    hash.add(part->size());
+    for (const Sample& sample : *part) {
+      hash.add(sample.label);
+      hash.add(sample.image.width);
+      hash.add(sample.image.pixels.data(), sample.image.pixels.size());
+    }
+  }
+  return hash.value();
+}
 
 Dataset read_dataset(const fs::path& path, const DatasetOptions& options) {
   if (!fs::exists(path)) fail(path.string(), ": no such file or folder");

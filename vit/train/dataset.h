@@ -49,6 +49,9 @@ Dataset read_idx(const std::filesystem::path& path);
 bool is_cifar_folder(const std::filesystem::path& path);
 Dataset read_cifar(const std::filesystem::path& path);
 
+/// Another number for other labels, images or parts.
+std::uint64_t fingerprint(const Dataset& dataset);
+
 /// Means and standard deviations of the training pixels, for the recipe.
 void measure_statistics(const Dataset& dataset, Recipe& recipe);
 

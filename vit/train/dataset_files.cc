@@ -75,7 +75,11 @@ patch::Image from_grey(const std::uint8_t* values, size_t height, size_t width) 
 std::vector<Sample> read_idx_pair(const fs::path& folder, const std::string& stem) {
   const fs::path image_path = with_or_without_gz(folder / (stem + "-images-idx3-ubyte"));
   const fs::path label_path = with_or_without_gz(folder / (stem + "-labels-idx1-ubyte"));
-  if (image_path.empty() || label_path.empty()) return {};
+  if (image_path.empty() != label_path.empty())
+    fail((image_path.empty() ? label_path : image_path).string(), ": no ", stem,
+         image_path.empty() ? "-images-idx3-ubyte" : "-labels-idx1-ubyte",
+         " beside it, expected images and their labels");
+  if (image_path.empty()) return {};
   const IdxFile images = read_idx_file(image_path, 3);
   const IdxFile labels = read_idx_file(label_path, 1);
   if (images.shape[0] != labels.shape[0])
@@ -132,8 +136,7 @@ Dataset read_idx(const fs::path& path) {
   Dataset dataset;
   dataset.train = read_idx_pair(path, "train");
   dataset.validation = read_idx_pair(path, "t10k");
-  if (dataset.train.empty())
-    fail(path.string(), ": no train-labels-idx1-ubyte beside the training images");
+  if (dataset.train.empty()) fail(path.string(), ": no image in train-images-idx3-ubyte");
   size_t classes = 0;
   for (const Sample& sample : dataset.train) classes = std::max(classes, sample.label + 1);
   for (const Sample& sample : dataset.validation)
@@ -156,9 +159,15 @@ Dataset read_cifar(const fs::path& path) {
   if (dataset.labels.empty())
     dataset.labels = {"airplane", "automobile", "bird",  "cat",  "deer",
                       "dog",      "frog",       "horse", "ship", "truck"};
-  for (size_t i = 1; fs::exists(path / ("data_batch_" + std::to_string(i) + ".bin")); ++i)
-    read_cifar_file(path / ("data_batch_" + std::to_string(i) + ".bin"), dataset.labels.size(),
-                    dataset.train);
+  const auto batch = [&](size_t i) { return path / ("data_batch_" + std::to_string(i) + ".bin"); };
+  size_t batches = 1;
+  for (; fs::exists(batch(batches)); ++batches)
+    read_cifar_file(batch(batches), dataset.labels.size(), dataset.train);
+  constexpr size_t kUsual = 5;
+  for (size_t i = batches + 1; i <= kUsual; ++i)
+    if (fs::exists(batch(i)))
+      fail(batch(batches).string(), ": not there, but ", batch(i).filename().string(),
+           " is; expected the batches without a gap");
   if (fs::exists(path / "test_batch.bin"))
     read_cifar_file(path / "test_batch.bin", dataset.labels.size(), dataset.validation);
   return dataset;

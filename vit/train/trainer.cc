@@ -172,7 +172,8 @@ void Trainer::update(const LossSum& sum) {
   if (!std::isfinite(sum.loss) || !std::isfinite(norm))
     fail("epoch ", state_.epoch + 1, ", step ", state_.step + 1, ": the ",
          std::isfinite(sum.loss) ? "gradient" : "loss",
-         " is no number any more; continue from the last checkpoint with a lower learning rate");
+         " is no number any more; start anew with a lower learning rate (now at most ",
+         settings_.rate, ")");
   train::step(
       settings_.adam, groups_,
       {.gradient = shards_[0], .gradient_scale = clip_factor(norm, settings_.clip), .rate = rate()},

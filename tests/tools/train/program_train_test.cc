@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 
@@ -103,7 +105,7 @@ TEST(TrainProgram, LearnsFromATeacherOfTheSameClasses) {
   ASSERT_EQ(run(train(folder, {})).status, 0);
   fs::rename(folder.path("m.safetensors"), folder.path("teacher.safetensors"));
   const std::vector<std::string> lessons{"--teacher", folder.path("teacher.safetensors"),
-                                         "--teacher-share", "1"};
+                                         "--teacher-share", "1", "--restart"};
   // What the labels say counts for nothing here: all that is learned is the teacher's.
   write_pictures(folder.path("wrong"), 12);
   fs::remove_all(folder.path("data"));
@@ -143,7 +145,7 @@ TEST(TrainProgram, AFullDiskLeavesModelAndCheckpointOfBefore) {
   const std::string checkpoint = read_file(folder.path("m.safetensors.checkpoint"));
   const std::string model = read_file(folder.path("m.safetensors"));
   fs::create_symlink("/dev/full", folder.path("m.safetensors.checkpoint.tmp"));
-  const Finished finished = run(train(folder, {"--save-every", "0", "--seed", "9"}));
+  const Finished finished = run(train(folder, {"--save-every", "0", "--seed", "9", "--restart"}));
   EXPECT_EQ(finished.status, 1);
   EXPECT_THAT(finished.err, HasSubstr("m.safetensors.checkpoint"));
   EXPECT_THAT(finished.err, HasSubstr("No space left on device"));
@@ -163,15 +165,50 @@ TEST(TrainProgram, ResumesAndWillNotResumeAnotherRun) {
   const Finished other = run(train(folder, {"--resume", "--seed", "3"}));
   EXPECT_EQ(other.status, 1);
   EXPECT_THAT(other.err, HasSubstr("other data, model or settings"));
+  const Finished forgotten = run(train(folder, {}));
+  EXPECT_EQ(forgotten.status, 1);
+  EXPECT_THAT(forgotten.err, HasSubstr("an earlier run is there; continue it with --resume"));
+  EXPECT_EQ(read_file(folder.path("m.safetensors")), before);
+  fs::rename(folder.path("data/red"), folder.path("data/x"));
+  fs::rename(folder.path("data/blue"), folder.path("data/red"));
+  fs::rename(folder.path("data/x"), folder.path("data/blue"));
+  const Finished swapped = run(train(folder, {"--resume"}));
+  EXPECT_EQ(swapped.status, 1) << "as many images of as many classes, but not the same";
+  EXPECT_THAT(swapped.err, HasSubstr("other data, model or settings"));
+}
+
+TEST(TrainProgram, OfEquallyRightModelsTheSurestIsKept) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 12);
+  const Finished finished = run(train(folder, {}));
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  std::istringstream log(read_file(folder.path("m.safetensors.csv")));
+  std::string line, best_epoch;
+  std::getline(log, line);
+  double best_accuracy = -1.0, best_loss = 0.0;
+  while (std::getline(log, line)) {
+    std::istringstream fields(line);
+    std::vector<std::string> row;
+    for (std::string field; std::getline(fields, field, ',');) row.push_back(field);
+    const double loss = std::stod(row.at(3)), accuracy = std::stod(row.at(4));
+    if (accuracy < best_accuracy || (accuracy == best_accuracy && loss >= best_loss)) continue;
+    best_epoch = row.at(0);
+    best_accuracy = accuracy;
+    best_loss = loss;
+  }
+  EXPECT_THAT(read_file(folder.path("m.safetensors")),
+              HasSubstr("\"epoch\":\"" + best_epoch + "\""));
 }
 
 TEST(TrainProgram, ProbesAndFinetunesAModelForOtherClasses) {
   const Folder folder;
   write_pictures(folder.path("data"), 12);
   for (const std::string how : {"--probe", "--finetune"}) {
-    const Finished finished =
-        run({"train", folder.path("data"), "-o", folder.path("m.safetensors"), "--from",
-             golden("timm_vit"), how, "--epochs", "2", "--batch", "8"});
+    std::vector<std::string> arguments{
+        "train",  folder.path("data"), "-o", folder.path("m.safetensors"),
+        "--from", golden("timm_vit"),  how};
+    if (how == "--finetune") arguments.insert(arguments.end(), {"--epochs", "2", "--batch", "8"});
+    const Finished finished = run(arguments);
     EXPECT_EQ(finished.status, 0) << how << finished.err;
     EXPECT_THAT(finished.out, HasSubstr("validation accuracy")) << how;
     EXPECT_THAT(classified(folder, "data/red/0.png"), HasSubstr("%")) << how;
@@ -193,8 +230,52 @@ TEST(TrainProgram, SaysWhatIsWrong) {
               HasSubstr("'--width' describes a new model, but --from gives one"));
   EXPECT_THAT(message({"train", data, "-o", "x", "--lr", "fast"}, 2),
               HasSubstr("option '--lr' got 'fast', expected a number"));
+  EXPECT_THAT(message({"train", data, "-o", ""}, 2), HasSubstr("no model file given"));
+  EXPECT_THAT(message({"train", data, "-o", "x", "--heads", "5"}, 2),
+              HasSubstr("option '--heads': got 5, expected a divisor of the width 192"));
+  EXPECT_THAT(message({"train", data, "-o", "x", "--patch", "5"}, 2),
+              HasSubstr("option '--patch': got 5, expected a divisor of the image size 32"));
+  EXPECT_THAT(message({"train", data, "-o", "x", "--from", "m", "--epochs", "3"}, 2),
+              HasSubstr("'--epochs' means nothing to a probe"));
+  EXPECT_THAT(message({"train", data, "-o", "x", "--teacher-share", "1"}, 2),
+              HasSubstr("needs a teacher: --teacher MODEL"));
+  EXPECT_THAT(message({"train", data, "-o", "x", "--resume", "--restart"}, 2),
+              HasSubstr("exclude each other"));
   EXPECT_THAT(message({"train", data, "-o", "x"}, 1), HasSubstr("no such file or folder"));
   write_pictures(data, 2);
+  EXPECT_THAT(message({"train", data, "-o", folder.path("none/x")}, 1),
+              HasSubstr("cannot write: there is no folder " + folder.path("none")));
+  EXPECT_THAT(message({"train", data, "-o", folder.path()}, 1),
+              HasSubstr("is a folder, expected the name of a model file"));
+  EXPECT_THAT(message({"train", data, "-o", folder.path("data/x")}, 1),
+              HasSubstr("lies in the data, expected a place outside"));
+  EXPECT_FALSE(fs::exists(folder.path("data/x")));
+  const Finished diverged = run({"train",
+                                 data,
+                                 "-o",
+                                 folder.path("x"),
+                                 "--image-size",
+                                 "16",
+                                 "--width",
+                                 "8",
+                                 "--depth",
+                                 "1",
+                                 "--heads",
+                                 "1",
+                                 "--lr",
+                                 "10",
+                                 "--weight-decay",
+                                 "10",
+                                 "--warmup",
+                                 "0",
+                                 "--clip",
+                                 "0",
+                                 "--epochs",
+                                 "200",
+                                 "--val-share",
+                                 "0.5"});
+  EXPECT_EQ(diverged.status, 1);
+  EXPECT_THAT(diverged.err, HasSubstr("start anew with a lower learning rate (now at most 10)"));
   fs::remove_all(fs::path(data) / "red");
   fs::remove_all(fs::path(data) / "blue");
   EXPECT_THAT(message({"train", data, "-o", "x"}, 1), HasSubstr("1 class, expected at least two"));
