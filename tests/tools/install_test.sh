@@ -29,6 +29,10 @@ labels=$("$prefix/usr/bin/vit" classify -m "$model" -k 3 "$model/image.png" |
 [[ $(wc -l <<<"$labels") == 3 ]] || { echo "the installed program named no classes"; exit 1; }
 expect "the outside program" \
   "$("$prefix/outside/outside" "$model" "$model/image.png" | sed -E 's/ [^ ]*$//')" "$labels"
+# The model in the box comes along, and is found where no model is named.
+answer=$(cd "$prefix" && VIT_MODEL="" "$prefix/usr/bin/vit" classify -k 1 "$source_dir/weights/default/pictures/ship_1.png")
+[[ $answer == *"  ship "* ]] || { echo "the installed program did not name the ship: $answer"; exit 1; }
+[[ -f $prefix/usr/share/vit/default/model.safetensors ]] || { echo "no model was installed"; exit 1; }
 # A format that the program does not decode itself: the module must be found where it was installed.
 bmp=$prefix/pixel.bmp
 printf 'BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\1\0\0\0\1\0\0\0\1\0\x18\0\0\0\0\0\4\0\0\0' >"$bmp"
