@@ -153,9 +153,9 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
     return train::fit_logistic({features.view().col_range(0, width), labels, classes},
                                {.seed = seed}, pool);
   };
-  weights::Checkpoint own = checkpoint;
-  own.config.classes = 0;
-  const size_t own_width = own.config.outputs();
+  ModelConfig own = checkpoint.config;
+  own.classes = 0;
+  const size_t own_width = own.outputs();
   train::Logistic head = fit(own_width);
   Pooling pooling = checkpoint.config.pooling;
   if (own_width < features.cols()) {

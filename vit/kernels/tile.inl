@@ -79,8 +79,8 @@ template <Activation kind>
 constexpr bool kShort = kind == Activation::kNone || kind == Activation::kRelu;
 
 /// Some rows of a whole panel. Everything is in locals: to the compiler a store could change what
-/// the tile points to, and reading it again for every vector took a tenth of a short product's
-/// time.
+/// the tile points to, and reading it again for every vector took 4 % of a product with
+/// K = 192.
 template <Activation kind, size_t kRows>
 [[gnu::always_inline]] inline void store_rows(const TileOutput& t, const Vec (&acc)[kRows][2],
                                               size_t row, size_t column) {
