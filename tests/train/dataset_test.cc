@@ -1,6 +1,7 @@
 #include "vit/train/dataset.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <filesystem>
@@ -91,6 +92,20 @@ TEST_F(Data, UnreadableImagesAreCountedAndSkipped) {
   ASSERT_EQ(data.skipped.size(), 1u);
   EXPECT_NE(data.skipped[0].find("broken.jpg"), std::string::npos);
   EXPECT_EQ(data.train.size() + data.validation.size(), 6u);
+}
+
+TEST_F(Data, PipesAndLinksToThemselvesAreSkippedToo) {
+  add_class("a", 3, 1);
+  add_class("b", 3, 2);
+  ASSERT_EQ(mkfifo(folder_.path("a/pipe.jpg").c_str(), 0600), 0);
+  fs::create_symlink("loop.jpg", folder_.path("b/loop.jpg"));
+  fs::create_symlink("class", folder_.path("class"));
+  const Dataset data = read_dataset(folder_.path(), {});
+  ASSERT_EQ(data.skipped.size(), 2u);
+  EXPECT_NE(data.skipped[0].find("pipe.jpg: is no regular file, expected an image"),
+            std::string::npos);
+  EXPECT_NE(data.skipped[1].find("loop.jpg: "), std::string::npos);
+  EXPECT_EQ(data.labels, (std::vector<std::string>{"a", "b"}));
 }
 
 TEST_F(Data, SaysWhatIsWrongWithTheFolders) {
@@ -192,6 +207,20 @@ TEST_F(Data, ReadsIdxFilesZippedOrNot) {
   EXPECT_EQ(data.train[1].image.pixels[3], 7);
 }
 
+TEST_F(Data, IdxLabelsNeedNotBeginAtZeroAndNamesMayHaveAPoint) {
+  write("train-images.idx3-ubyte", idx_images(4));
+  write("train-labels.idx1-ubyte", {0, 0, 8, 1, 0, 0, 0, 4, 1, 7, 1, 7});
+  write("t10k-images.idx3-ubyte", idx_images(1));
+  write("t10k-labels.idx1-ubyte", {0, 0, 8, 1, 0, 0, 0, 1, 7});
+  const Dataset data = read_dataset(folder_.path(), {});
+  EXPECT_EQ(data.labels, (std::vector<std::string>{"1", "7"}));
+  ASSERT_EQ(data.train.size(), 4u);
+  EXPECT_EQ(data.train[1].label, 1u);
+  EXPECT_EQ(data.validation.at(0).label, 1u);
+  write("t10k-labels.idx1-ubyte", {0, 0, 8, 1, 0, 0, 0, 1, 0});
+  EXPECT_NE(message().find("test label 0 is none of the 2 training labels"), std::string::npos);
+}
+
 TEST_F(Data, KeepsNoMoreOfAClassThanAskedForWhateverTheFormat) {
   std::vector<std::uint8_t> records;
   for (std::uint8_t i = 0; i < 20; ++i) {
@@ -236,6 +265,26 @@ TEST_F(Data, ReadsCifarBinaries) {
   bytes.pop_back();
   write("test_batch.bin", bytes);
   EXPECT_NE(message().find("expected a multiple of 3073"), std::string::npos);
+}
+
+TEST_F(Data, ReadsCifar100ByItsFineLabels) {
+  std::vector<std::uint8_t> bytes;
+  for (std::uint8_t label = 0; label < 3; ++label) {
+    bytes.insert(bytes.end(), {9, label});
+    bytes.insert(bytes.end(), 3072, label);
+  }
+  write("train.bin", bytes);
+  write("test.bin", bytes);
+  folder_.write("fine_label_names.txt", "apple\naquarium_fish\nbaby\n");
+  const Dataset data = read_dataset(folder_.path(), {});
+  EXPECT_EQ(data.labels, (std::vector<std::string>{"apple", "aquarium_fish", "baby"}));
+  ASSERT_EQ(data.train.size(), 3u);
+  EXPECT_EQ(data.train[2].label, 2u);
+  EXPECT_EQ(data.train[2].image.pixels.front(), 2);
+  EXPECT_EQ(data.validation.size(), 3u);
+  bytes.pop_back();
+  write("test.bin", bytes);
+  EXPECT_NE(message().find("expected a multiple of 3074"), std::string::npos);
 }
 
 TEST_F(Data, MeasuresItsColours) {

@@ -13,9 +13,9 @@
 #include "tools/batch/lock.h"
 #include "tools/batch/progress.h"
 #include "tools/batch/retry.h"
-#include "tools/batch/stop_signals.h"
 #include "tools/output/model_report.h"
 #include "tools/output/terminal.h"
+#include "tools/stop_signals.h"
 #include "vit/base/error.h"
 #include "weights/atomic_file.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "tools/batch/directory.h"
@@ -51,7 +52,12 @@ bool holds_classes(const fs::path& folder, const ClassNames& names) {
 
 [[noreturn]] void fail_unmatched(const fs::path& folder, const std::vector<fs::path>& unmatched,
                                  const ClassNames& names) {
-  for (const fs::path& path : unmatched)
+  const auto was_trained_on = [](const fs::path& path) {
+    return path.filename().string().starts_with("train");
+  };
+  std::vector<fs::path> likely_first = unmatched;
+  std::ranges::stable_partition(likely_first, std::not_fn(was_trained_on));
+  for (const fs::path& path : likely_first)
     if (holds_classes(path, names))
       fail(folder.string(), ": its folders are no classes of ", names.model(), ", but those in ",
            path.string(), " are; did you mean that?");

@@ -174,7 +174,7 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   train::export_model(settings.output, network, {checkpoint.recipe, dataset.labels},
                       {.dtype = settings.half ? weights::DType::kF16 : weights::DType::kF32,
                        .notes = {{"training", "probe from=" + settings.from},
-                                 {"validation_accuracy", percent(accuracy)}}});
+                                 {"validation_accuracy", fraction(accuracy)}}});
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   write_output(

@@ -71,6 +71,7 @@ cv::Mat draw(const Plot& plot) {
                                            std::clamp(share, 0.0, 1.0) * (kHeight - 2 * kMargin)));
     }
     cv::polylines(image, points, false, line.colour, 2, cv::LINE_AA);
+    if (points.size() == 1) cv::circle(image, points.front(), 4, line.colour, -1, cv::LINE_AA);
     write(image, line.name, {legend, 24}, line.colour);
     legend += 90;
   }

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <string_view>
 
 #include "tools/output/terminal.h"
+#include "tools/stop_signals.h"
 #include "tools/train/curves.h"
 #include "tools/train/final_report.h"
 #include "vit/train/export.h"
+#include "vit/train/hash.h"
 
 namespace vit::tools {
 namespace {
@@ -25,12 +26,6 @@ std::string number(const char* format, double value) {
   return text;
 }
 
-std::uint64_t hash_of(std::string_view text) {  // FNV-1a
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
 class Run {
  public:
   Run(const TrainSettings& settings, gradient::Network<float> network,
@@ -41,10 +36,11 @@ class Run {
         description_(describe_run(settings, network.config, dataset)),
         trainer_(std::move(network), dataset, settings.training, pool) {
     const auto& numbers = trainer_.state().numbers;  // as they are before the first step
-    const std::string_view weights(reinterpret_cast<const char*>(numbers.data()),
-                                   numbers.size() * sizeof numbers.front());
-    trainer_.state().fingerprint =
-        hash_of(description_) ^ hash_of(weights) ^ train::fingerprint(dataset);
+    train::Hash hash;
+    hash.add(description_);
+    hash.add_row(numbers.data(), numbers.size());
+    hash.add(train::fingerprint(dataset));
+    trainer_.state().fingerprint = hash.value();
   }
 
   int train() {
@@ -55,7 +51,10 @@ class Run {
            ": an earlier run is there; continue it with --resume, or throw it away with --restart");
     started_ = saved_ = Clock::now();
     while (!trainer_.done()) {
-      while (!trainer_.epoch_done()) step();
+      while (!trainer_.epoch_done()) {
+        if (signals_.number() != 0) return stop();
+        step();
+      }
       finish_epoch();
     }
     report_end();
@@ -71,15 +70,36 @@ class Run {
     trainer_.restore(train::load_state(checkpoint(), trainer_.state().fingerprint));
     write_output("continuing after epoch " + std::to_string(trainer_.state().epoch) + ", step " +
                  std::to_string(trainer_.state().step) + "\n");
+    if (!trainer_.state().history.empty() && !std::filesystem::exists(settings_.output))
+      replace_lost_model();
+  }
+
+  /// The best model is gone; the checkpoint's is what is left.
+  void replace_lost_model() {
+    compared_from_ = trainer_.state().history.size() - 1;
+    export_best();
+    write_message(settings_.output.string() +
+                  ": was not there; the weights of the checkpoint take its place");
+  }
+
+  int stop() {
+    save();
+    if (output_is_terminal()) write_output("\n");
+    write_message("stopped in epoch " + std::to_string(trainer_.state().epoch + 1) +
+                  "; the same command with --resume goes on");
+    return 128 + signals_.number();
+  }
+
+  void save() {
+    train::save_state(checkpoint(), trainer_.state());
+    saved_ = Clock::now();
   }
 
   void step() {
     trainer_.step();
     ++steps_;
     if (output_is_terminal()) show_progress();
-    if (seconds_since(saved_) < settings_.save_every) return;
-    train::save_state(checkpoint(), trainer_.state());
-    saved_ = Clock::now();
+    if (seconds_since(saved_) >= settings_.save_every) save();
   }
 
   double seconds_left() const {
@@ -107,10 +127,14 @@ class Run {
 
   /// Of equal accuracy the one with less loss: few validation images tie often.
   bool is_best(const train::Score& score) const {
-    return std::ranges::none_of(trainer_.state().history, [&](const train::EpochRow& row) {
+    return std::ranges::none_of(compared(), [&](const train::EpochRow& row) {
       return row.validation_accuracy > score.accuracy ||
              (row.validation_accuracy == score.accuracy && row.validation_loss <= score.loss);
     });
+  }
+
+  std::span<const train::EpochRow> compared() const {
+    return std::span(trainer_.state().history).subspan(compared_from_);
   }
 
   void finish_epoch() {
@@ -119,8 +143,7 @@ class Run {
     const bool best = is_best(score);
     trainer_.finish_epoch(score.loss, score.accuracy);
     if (best) export_best();
-    train::save_state(checkpoint(), trainer_.state());
-    saved_ = Clock::now();
+    save();
     const auto& history = trainer_.state().history;
     write_log(settings_.beside(".csv"), history);
     draw_curves(settings_.beside(".png"), history);
@@ -133,7 +156,7 @@ class Run {
                         {settings_.training.batches.recipe, dataset_.labels},
                         {.dtype = settings_.half ? weights::DType::kF16 : weights::DType::kF32,
                          .notes = {{"training", description_},
-                                   {"validation_accuracy", number("%.4f", row.validation_accuracy)},
+                                   {"validation_accuracy", fraction(row.validation_accuracy)},
                                    {"epoch", std::to_string(row.epoch)}}});
   }
 
@@ -153,7 +176,9 @@ class Run {
   }
 
   void report_end() const {
-    write_output("best validation accuracy " + percent(trainer_.state().best) + " on " +
+    const double best =
+        std::ranges::max(compared(), {}, &train::EpochRow::validation_accuracy).validation_accuracy;
+    write_output("best validation accuracy " + percent(best) + " on " +
                  std::to_string(dataset_.validation.size()) + " images, model " +
                  settings_.output.string() + "\n");
     report_model(settings_, dataset_);
@@ -166,7 +191,9 @@ class Run {
   train::Trainer trainer_;
   Clock::time_point started_;
   Clock::time_point saved_;
-  size_t steps_ = 0;  // of this process
+  size_t steps_ = 0;          // of this process
+  size_t compared_from_ = 0;  // epochs before it have no model file any more
+  const StopSignals signals_;
 };
 
 }  // namespace
@@ -179,6 +206,10 @@ std::string clock_time(double seconds) {
   else
     std::snprintf(text, sizeof text, "%lu:%02lu", whole / 60, whole % 60);
   return text;
+}
+
+std::string fraction(double share) {
+  return number("%.4f", share);
 }
 
 std::string percent(double share) {

@@ -15,7 +15,10 @@ int run_training(const TrainSettings& settings, gradient::Network<float> network
 /// "1:02:03" or "2:03"
 std::string clock_time(double seconds);
 
-/// "12.3 %"
+/// "0.1234", as model files have it
+std::string fraction(double share);
+
+/// "12.34 %"
 std::string percent(double share);
 
 }  // namespace vit::tools

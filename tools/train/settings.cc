@@ -241,7 +241,9 @@ cxxopts::Options train_options() {
   cxxopts::Options options(
       "vit train",
       "Train a model on your own classes: a folder with one folder of images per class (or "
-      "train/ and val/ with such folders), IDX files or CIFAR binaries.\n");
+      "train/ and val/ with such folders), IDX files or CIFAR binaries. Beside the model FILE "
+      "come FILE.csv (log), FILE.png (curves), FILE.checkpoint (for --resume) and FILE.eval/ "
+      "(report). Ctrl-C saves and stops.\n");
   options.custom_help("DATA -o MODEL.safetensors [OPTION...]");
   options.add_options("", {
                               {"o,output", "the model file to write", text(), "FILE"},

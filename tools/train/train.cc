@@ -21,6 +21,10 @@ void check_output(const TrainSettings& settings) {
   check_folder_of(settings.output);
   if (fs::is_directory(settings.output))
     fail(settings.output.string(), ": is a folder, expected the name of a model file");
+  for (const char* ending : {".checkpoint", ".csv", ".png"})
+    if (fs::is_directory(settings.beside(ending)))
+      fail(settings.beside(ending).string(),
+           ": is a folder, but a file of this name is to be written beside the model");
   std::error_code ignored;
   const fs::path within = fs::weakly_canonical(settings.output, ignored)
                               .lexically_relative(fs::weakly_canonical(settings.data, ignored));

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <iterator>
 #include <numeric>
 #include <optional>
 
 #include "patch/resample.h"
 #include "vit/base/error.h"
+#include "vit/train/hash.h"
 #include "vit/train/random.h"
 
 namespace vit::train {
@@ -25,7 +25,8 @@ std::vector<fs::path> entries(const fs::path& folder, bool folders) {
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().filename().string().starts_with('.')) continue;
-    if (entry.is_directory() == folders) found.push_back(entry.path());
+    std::error_code broken;  // a link to nothing or to itself is a file that cannot be read
+    if (entry.is_directory(broken) == folders) found.push_back(entry.path());
   }
   std::sort(found.begin(), found.end());
   return found;
@@ -51,6 +52,15 @@ std::vector<File> list_files(const fs::path& folder, const std::vector<std::stri
   return files;
 }
 
+/// A pipe would be waited for until somebody writes into it.
+patch::Image read_regular_file(const fs::path& path) {
+  std::error_code unreadable;  // which the reader has words for
+  const fs::file_type type = fs::status(path, unreadable).type();
+  if (!unreadable && type != fs::file_type::regular)
+    fail(path.string(), ": is no regular file, expected an image");
+  return patch::read_image(path);
+}
+
 patch::Image reduced(patch::Image image, size_t short_edge) {
   const size_t edge = std::min(image.width, image.height);
   if (short_edge == 0 || edge <= short_edge) return image;
@@ -68,7 +78,7 @@ std::vector<Sample> read_files(const std::vector<File>& files, const DatasetOpti
   std::vector<std::string> errors(files.size());
   parallel_for(options.pool, files.size(), [&](size_t i, size_t) {
     try {
-      images[i] = reduced(patch::read_image(files[i].path), options.short_edge);
+      images[i] = reduced(read_regular_file(files[i].path), options.short_edge);
     } catch (const Error& error) {
       errors[i] = error.what();
     }
@@ -168,42 +178,17 @@ void check(const Dataset& dataset, const std::string& where) {
   check_classes(dataset.train, dataset, where, "training");
 }
 
-/// Eight bytes at a time; any change of a byte or its place gives another number.
-class Hash {
- public:
-  void add(const void* bytes, size_t size) {
-    const auto* at = static_cast<const unsigned char*>(bytes);
-    for (; size >= sizeof(std::uint64_t);
-         size -= sizeof(std::uint64_t), at += sizeof(std::uint64_t)) {
-      std::uint64_t word;
-      std::memcpy(&word, at, sizeof word);
-      add(word);
-    }
-    std::uint64_t rest = size;
-    for (; size > 0; --size, ++at) rest = rest << 8 | *at;
-    add(rest);
-  }
-  void add(std::uint64_t word) {
-    state_ = (state_ ^ word) * 0x9e3779b97f4a7c15;
-    state_ ^= state_ >> 32;
-  }
-  std::uint64_t value() const { return state_; }
-
- private:
-  std::uint64_t state_ = 0xcbf29ce484222325;
-};
-
 }  // namespace
 
 std::uint64_t fingerprint(const Dataset& dataset) {
   Hash hash;
-  for (const std::string& label : dataset.labels) hash.add(label.data(), label.size());
+  for (const std::string& label : dataset.labels) hash.add(label);
   for (const auto* part : {&dataset.train, &dataset.validation}) {
     hash.add(part->size());
     for (const Sample& sample : *part) {
       hash.add(sample.label);
       hash.add(sample.image.width);
-      hash.add(sample.image.pixels.data(), sample.image.pixels.size());
+      hash.add_row(sample.image.pixels.data(), sample.image.pixels.size());
     }
   }
   return hash.value();

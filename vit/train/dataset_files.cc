@@ -4,6 +4,7 @@
 #include <array>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "vit/base/error.h"
 #include "vit/train/dataset.h"
@@ -28,11 +29,15 @@ Bytes read_bytes(const fs::path& path) {
   return bytes;
 }
 
-/// The file under this name, or with .gz behind it; empty if there is none.
-fs::path with_or_without_gz(const fs::path& path) {
-  if (fs::exists(path)) return path;
-  const fs::path zipped = path.string() + ".gz";
-  return fs::exists(zipped) ? zipped : fs::path{};
+/// "train-images-idx3-ubyte", with a point in place of the second hyphen as some sites have it, and
+/// with or without .gz; empty if there is none.
+fs::path idx_file(const fs::path& folder, const std::string& stem, const std::string& kind) {
+  for (const char* hyphen : {"-", "."})
+    for (const char* ending : {"", ".gz"}) {
+      const fs::path path = folder / (stem + hyphen + kind + ending);
+      if (fs::exists(path)) return path;
+    }
+  return {};
 }
 
 size_t big_endian(const Bytes& bytes, size_t at) {
@@ -73,8 +78,8 @@ patch::Image from_grey(const std::uint8_t* values, size_t height, size_t width) 
 }
 
 std::vector<Sample> read_idx_pair(const fs::path& folder, const std::string& stem) {
-  const fs::path image_path = with_or_without_gz(folder / (stem + "-images-idx3-ubyte"));
-  const fs::path label_path = with_or_without_gz(folder / (stem + "-labels-idx1-ubyte"));
+  const fs::path image_path = idx_file(folder, stem + "-images", "idx3-ubyte");
+  const fs::path label_path = idx_file(folder, stem + "-labels", "idx1-ubyte");
   if (image_path.empty() != label_path.empty())
     fail((image_path.empty() ? label_path : image_path).string(), ": no ", stem,
          image_path.empty() ? "-images-idx3-ubyte" : "-labels-idx1-ubyte",
@@ -94,42 +99,90 @@ std::vector<Sample> read_idx_pair(const fs::path& folder, const std::string& ste
   return samples;
 }
 
-/// Names where the data is known, numbers where it is not.
-std::vector<std::string> idx_labels(const fs::path& folder, size_t classes) {
+/// Names where the data is known, its numbers where it is not.
+std::vector<std::string> idx_labels(const fs::path& folder, const std::set<size_t>& numbers) {
   static const std::vector<std::string> kFashion{"T-shirt/top", "trouser",   "pullover", "dress",
                                                  "coat",        "sandal",    "shirt",    "sneaker",
                                                  "bag",         "ankle boot"};
-  if (classes == kFashion.size() &&
+  if (numbers.size() == kFashion.size() && *numbers.rbegin() == kFashion.size() - 1 &&
       fs::absolute(folder).string().find("fashion") != std::string::npos)
     return kFashion;
   std::vector<std::string> labels;
-  for (size_t i = 0; i < classes; ++i) labels.push_back(std::to_string(i));
+  for (const size_t number : numbers) labels.push_back(std::to_string(number));
   return labels;
 }
 
 constexpr size_t kCifarEdge = 32;
 constexpr size_t kCifarPixels = kCifarEdge * kCifarEdge;
 
-void read_cifar_file(const fs::path& path, size_t classes, std::vector<Sample>& samples) {
+/// How the records of a file begin, and what their last label byte means.
+struct CifarKind {
+  size_t label_bytes;
+  size_t classes;
+};
+
+void read_cifar_file(const fs::path& path, const CifarKind& kind, std::vector<Sample>& samples) {
   const Bytes bytes = read_bytes(path);
-  constexpr size_t kRecord = 1 + 3 * kCifarPixels;
-  if (bytes.empty() || bytes.size() % kRecord != 0)
-    fail(path.string(), ": ", bytes.size(), " bytes, expected a multiple of ", kRecord);
-  for (size_t at = 0; at < bytes.size(); at += kRecord) {
-    if (bytes[at] >= classes)
-      fail(path.string(), ": label ", size_t{bytes[at]}, ", expected one of ", classes);
+  const size_t record = kind.label_bytes + 3 * kCifarPixels;
+  if (bytes.empty() || bytes.size() % record != 0)
+    fail(path.string(), ": ", bytes.size(), " bytes, expected a multiple of ", record);
+  for (size_t at = 0; at < bytes.size(); at += record) {
+    const size_t label = bytes[at + kind.label_bytes - 1];
+    if (label >= kind.classes)
+      fail(path.string(), ": label ", label, ", expected one of ", kind.classes);
     patch::Image image{kCifarEdge, kCifarEdge, Bytes(3 * kCifarPixels)};
     for (size_t c = 0; c < 3; ++c)
       for (size_t i = 0; i < kCifarPixels; ++i)
-        image.pixels[3 * i + c] = bytes[at + 1 + c * kCifarPixels + i];
-    samples.push_back({std::move(image), bytes[at]});
+        image.pixels[3 * i + c] = bytes[at + kind.label_bytes + c * kCifarPixels + i];
+    samples.push_back({std::move(image), label});
   }
+}
+
+std::vector<std::string> read_lines(const fs::path& path) {
+  std::vector<std::string> lines;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    if (!line.empty()) lines.push_back(line);
+  return lines;
+}
+
+/// Records of a coarse and a fine label.
+Dataset read_cifar_100(const fs::path& path) {
+  Dataset dataset;
+  dataset.labels = read_lines(path / "fine_label_names.txt");
+  if (dataset.labels.empty())
+    for (size_t i = 0; i < 100; ++i) dataset.labels.push_back(std::to_string(i));
+  const CifarKind kind{2, dataset.labels.size()};
+  read_cifar_file(path / "train.bin", kind, dataset.train);
+  if (fs::exists(path / "test.bin")) read_cifar_file(path / "test.bin", kind, dataset.validation);
+  return dataset;
+}
+
+Dataset read_cifar_10(const fs::path& path) {
+  Dataset dataset;
+  dataset.labels = read_lines(path / "batches.meta.txt");
+  if (dataset.labels.empty())
+    dataset.labels = {"airplane", "automobile", "bird",  "cat",  "deer",
+                      "dog",      "frog",       "horse", "ship", "truck"};
+  const CifarKind kind{1, dataset.labels.size()};
+  const auto batch = [&](size_t i) { return path / ("data_batch_" + std::to_string(i) + ".bin"); };
+  size_t batches = 1;
+  for (; fs::exists(batch(batches)); ++batches)
+    read_cifar_file(batch(batches), kind, dataset.train);
+  constexpr size_t kUsual = 5;
+  for (size_t i = batches + 1; i <= kUsual; ++i)
+    if (fs::exists(batch(i)))
+      fail(batch(batches).string(), ": not there, but ", batch(i).filename().string(),
+           " is; expected the batches without a gap");
+  if (fs::exists(path / "test_batch.bin"))
+    read_cifar_file(path / "test_batch.bin", kind, dataset.validation);
+  return dataset;
 }
 
 }  // namespace
 
 bool is_idx_folder(const fs::path& path) {
-  return !with_or_without_gz(path / "train-images-idx3-ubyte").empty();
+  return !idx_file(path, "train-images", "idx3-ubyte").empty();
 }
 
 Dataset read_idx(const fs::path& path) {
@@ -137,40 +190,26 @@ Dataset read_idx(const fs::path& path) {
   dataset.train = read_idx_pair(path, "train");
   dataset.validation = read_idx_pair(path, "t10k");
   if (dataset.train.empty()) fail(path.string(), ": no image in train-images-idx3-ubyte");
-  size_t classes = 0;
-  for (const Sample& sample : dataset.train) classes = std::max(classes, sample.label + 1);
-  for (const Sample& sample : dataset.validation)
-    if (sample.label >= classes)
-      fail(path.string(), ": test label ", sample.label, " is none of the ", classes,
-           " training labels");
-  dataset.labels = idx_labels(path, classes);
+  std::set<size_t> numbers;  // EMNIST's letters are 1 to 26
+  for (const Sample& sample : dataset.train) numbers.insert(sample.label);
+  for (auto* part : {&dataset.train, &dataset.validation})
+    for (Sample& sample : *part) {
+      const auto found = numbers.find(sample.label);
+      if (found == numbers.end())
+        fail(path.string(), ": test label ", sample.label, " is none of the ", numbers.size(),
+             " training labels");
+      sample.label = static_cast<size_t>(std::distance(numbers.begin(), found));
+    }
+  dataset.labels = idx_labels(path, numbers);
   return dataset;
 }
 
 bool is_cifar_folder(const fs::path& path) {
-  return fs::exists(path / "data_batch_1.bin");
+  return fs::exists(path / "data_batch_1.bin") || fs::exists(path / "train.bin");
 }
 
 Dataset read_cifar(const fs::path& path) {
-  Dataset dataset;
-  std::ifstream names(path / "batches.meta.txt");
-  for (std::string line; std::getline(names, line);)
-    if (!line.empty()) dataset.labels.push_back(line);
-  if (dataset.labels.empty())
-    dataset.labels = {"airplane", "automobile", "bird",  "cat",  "deer",
-                      "dog",      "frog",       "horse", "ship", "truck"};
-  const auto batch = [&](size_t i) { return path / ("data_batch_" + std::to_string(i) + ".bin"); };
-  size_t batches = 1;
-  for (; fs::exists(batch(batches)); ++batches)
-    read_cifar_file(batch(batches), dataset.labels.size(), dataset.train);
-  constexpr size_t kUsual = 5;
-  for (size_t i = batches + 1; i <= kUsual; ++i)
-    if (fs::exists(batch(i)))
-      fail(batch(batches).string(), ": not there, but ", batch(i).filename().string(),
-           " is; expected the batches without a gap");
-  if (fs::exists(path / "test_batch.bin"))
-    read_cifar_file(path / "test_batch.bin", dataset.labels.size(), dataset.validation);
-  return dataset;
+  return fs::exists(path / "train.bin") ? read_cifar_100(path) : read_cifar_10(path);
 }
 
 }  // namespace vit::train

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "vit/base/error.h"
+#include "vit/train/hash.h"
 #include "vit/train/trainer.h"
 
 namespace vit::train {
@@ -17,14 +18,12 @@ namespace {
 namespace fs = std::filesystem;
 
 // The last character counts the versions of the format.
-constexpr std::array<char, 8> kMagic{'v', 'i', 't', 't', 'r', 'a', 'n', '1'};
+constexpr std::array<char, 8> kMagic{'v', 'i', 't', 't', 'r', 'a', 'n', '2'};
 
-/// FNV-1a: enough to see a file that was cut or damaged.
 std::uint64_t checksum(const char* bytes, size_t count) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (size_t i = 0; i < count; ++i)
-    hash = (hash ^ static_cast<unsigned char>(bytes[i])) * 0x100000001b3;
-  return hash;
+  Hash hash;
+  hash.add({bytes, count});
+  return hash.value();
 }
 
 class Writer {
@@ -86,7 +85,6 @@ void visit(Archive&& each, S& s) {
   each(s.sum);
   each(s.seen);
   each(s.seconds);
-  each(s.best);
   each(s.history);
   each(s.numbers);
   each(s.average);

@@ -209,7 +209,6 @@ void Trainer::finish_epoch(double validation_loss, double validation_accuracy) {
                             .validation_accuracy = validation_accuracy,
                             .rate = rate(),
                             .seconds = state_.seconds});
-  state_.best = std::max(state_.best, validation_accuracy);
   ++state_.epoch;
   state_.step = 0;
   state_.sum = {};

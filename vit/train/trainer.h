@@ -55,7 +55,6 @@ struct State {
   LossSum sum;              ///< of the current epoch
   std::uint64_t seen = 0;   ///< images of the current epoch
   double seconds = 0.0;     ///< of the current epoch
-  double best = 0.0;        ///< highest validation accuracy so far
   std::vector<EpochRow> history;
   std::uint64_t fingerprint = 0;  ///< of model, data and settings
 

@@ -115,6 +115,7 @@ TEST(EvalProgram, SaysWhatIsWrong) {
   const Folder folder;
   put_picture(folder.path("typo/goldfihs/a.png"));
   put_picture(folder.path("typo/2/a.png"));
+  put_picture(folder.path("split/train/goldfish/a.png"));
   put_picture(folder.path("split/val/goldfish/a.png"));
   fs::create_directories(folder.path("empty/goldfish"));
   const std::string label = folder.write("label.csv", "a.png,2\nb.png,dolphin\n");

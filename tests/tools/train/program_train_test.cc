@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
 #include <sstream>
+#include <thread>
 
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
@@ -177,6 +180,43 @@ TEST(TrainProgram, ResumesAndWillNotResumeAnotherRun) {
   EXPECT_THAT(swapped.err, HasSubstr("other data, model or settings"));
 }
 
+/// The first lines that a run of many epochs prints, so that it is known to be under way.
+void wait_for_epoch(const fs::path& log) {
+  while (!fs::exists(log)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+}
+
+TEST(TrainProgram, StopsOnASignalAndGoesOnAsIfItHadNot) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 8);
+  ASSERT_EQ(run(train(folder, {"--epochs", "60"})).status, 0);
+  const std::string whole = read_file(folder.path("m.safetensors"));
+  for (const char* ending : {"", ".csv", ".checkpoint"})
+    fs::remove(folder.path("m.safetensors") + ending);
+  Call call;
+  call.arguments = train(folder, {"--epochs", "60"});
+  Running running(call);
+  wait_for_epoch(folder.path("m.safetensors.csv"));
+  running.send(SIGINT);
+  const Finished stopped = running.wait();
+  EXPECT_EQ(stopped.status, 128 + SIGINT);
+  EXPECT_THAT(stopped.err, HasSubstr("the same command with --resume goes on"));
+  const Finished resumed = run(train(folder, {"--epochs", "60", "--resume"}));
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_EQ(read_file(folder.path("m.safetensors")), whole);
+}
+
+TEST(TrainProgram, AModelFileThatIsGoneIsMadeAgainFromTheCheckpoint) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 8);
+  ASSERT_EQ(run(train(folder, {})).status, 0);
+  fs::remove(folder.path("m.safetensors"));
+  const Finished resumed = run(train(folder, {"--resume"}));
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("m.safetensors: was not there; the weights of the checkpoint "
+                                     "take its place"));
+  EXPECT_THAT(classified(folder, "data/red/0.png"), HasSubstr("red"));
+}
+
 TEST(TrainProgram, OfEquallyRightModelsTheSurestIsKept) {
   const Folder folder;
   write_pictures(folder.path("data"), 12);
@@ -250,6 +290,9 @@ TEST(TrainProgram, SaysWhatIsWrong) {
   EXPECT_THAT(message({"train", data, "-o", folder.path("data/x")}, 1),
               HasSubstr("lies in the data, expected a place outside"));
   EXPECT_FALSE(fs::exists(folder.path("data/x")));
+  fs::create_directories(folder.path("y.checkpoint"));
+  EXPECT_THAT(message({"train", data, "-o", folder.path("y")}, 1),
+              HasSubstr("y.checkpoint: is a folder, but a file of this name is to be written"));
   const Finished diverged = run({"train",
                                  data,
                                  "-o",
