@@ -140,6 +140,28 @@ TEST(AttentionKernel, AQueryThatSeesNothingGetsZeros) {
   }
 }
 
+TEST(AttentionKernel, OneKeyMayBeFarAboveTheFirstOnes) {
+  for (const Isa isa : available_isas()) {
+    Case c({13, 90, 1, 1, 1, 8, 8});
+    const Result plain = run(c.call(isa));
+    for (size_t k = 0; k < 8; ++k) c.q(4, k) = 40.0f * c.k(60, k);  // scores of 100 and more
+    const AttentionCall call = c.call(isa);
+    const Result got = run(call);
+    const reference::Attention expected = reference::attention(call);
+    for (size_t j = 0; j < 90; ++j)
+      EXPECT_NEAR(got.probabilities(4, j), expected.probabilities[4 * 90 + j], 1e-4);
+    EXPECT_NEAR(got.probabilities(4, 60), 1.0f, 1e-4);
+    c.q(4, 0) = std::numeric_limits<float>::quiet_NaN();
+    const Result spoilt = run(c.call(isa));
+    EXPECT_TRUE(std::isnan(spoilt.output(4, 0)));
+    for (size_t i = 0; i < 13; ++i)
+      for (size_t k = 0; i != 4 && k < 8; ++k) {
+        EXPECT_EQ(got.output(i, k), plain.output(i, k)) << "its neighbours are as they were";
+        EXPECT_EQ(spoilt.output(i, k), plain.output(i, k));
+      }
+  }
+}
+
 TEST(AttentionKernel, GivesTheSameBitsWithWorkersAndWithoutProbabilities) {
   ThreadPool two(2), four(4);  // with rows of their own, and with parts of heads
   for (const Isa isa : available_isas()) {

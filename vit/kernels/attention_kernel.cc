@@ -25,6 +25,8 @@ struct Buffers {
   float* scores;        // [query block, padded keys]
   float* last_output;   // [query block, width]
   float* inverse_sums;  // [query block]
+  float* score_sums;    // [query block, width]
+  float* score_bases;   // [query block]
 };
 
 struct Plan {
@@ -48,7 +50,7 @@ struct Plan {
 
   size_t floats() const {
     return padded_keys * head_width + keys * padded_values + query_block * padded_keys +
-           query_block * width + query_block;
+           2 * query_block * width + 2 * query_block;
   }
   Buffers carve(float* p) const {
     Buffers b{};
@@ -57,6 +59,8 @@ struct Plan {
     b.scores = b.values + keys * padded_values;
     b.last_output = b.scores + query_block * padded_keys;
     b.inverse_sums = b.last_output + query_block * width;
+    b.score_sums = b.inverse_sums + query_block;
+    b.score_bases = b.score_sums + query_block * width;
     return b;
   }
 };
@@ -148,6 +152,8 @@ struct HeadTask {
   size_t queries;
 };
 
+/// One score after the other, then their mask, their largest, their powers: for all that fast_block
+/// cannot do.
 void score_block(const AttentionCall& call, const IsaKernels& kernels, const Plan& plan,
                  const Buffers& buffers, const HeadTask& block) {
   const size_t d = plan.head_width;
@@ -160,12 +166,43 @@ void score_block(const AttentionCall& call, const IsaKernels& kernels, const Pla
                      .row_scale = nullptr,
                      .c = buffers.scores + panel,
                      .c_stride = plan.padded_keys});
-  const bool masked = call.mask.causal || !call.mask.bias.empty() || !call.mask.key_bias.empty();
+  const bool masked = call.mask.any();
   for (size_t r = 0; r < block.queries; ++r) {
     float* scores = buffers.scores + r * plan.padded_keys;
     if (masked) add_mask(call, block.head, block.first_query + r, scores);
     const float sum = kernels.exp_row(scores, plan.keys, masked ? 1.0f : call.scale);
     buffers.inverse_sums[r] = sum > 0.0f ? 1.0f / sum : 0.0f;
+  }
+}
+
+/// Without a mask, powers are taken of a score before it leaves its register. Rows that this is not
+/// for (of scores that differ by 80 and more, or not finite) are done again, one by one: what the
+/// others get must not depend on them.
+void fast_block(const AttentionCall& call, const IsaKernels& kernels, const Plan& plan,
+                const Buffers& buffers, const HeadTask& block) {
+  const size_t d = plan.head_width;
+  kernels.scores({.a = call.queries.row(block.first_query) + block.head * d,
+                  .a_stride = call.queries.stride,
+                  .rows = block.queries,
+                  .panels = buffers.keys,
+                  .inner = d,
+                  .keys = plan.keys,
+                  .factor = call.scale * 1.44269504f,  // / ln 2
+                  .c = buffers.scores,
+                  .c_stride = plan.padded_keys,
+                  .totals = buffers.inverse_sums,
+                  .sums = buffers.score_sums,
+                  .bases = buffers.score_bases});
+  constexpr float kTooLarge = 0x1p120f;
+  for (size_t r = 0; r < block.queries; ++r) {
+    if (buffers.inverse_sums[r] < kTooLarge) {
+      buffers.inverse_sums[r] = 1.0f / buffers.inverse_sums[r];
+      continue;
+    }
+    Buffers row = buffers;
+    row.scores += r * plan.padded_keys;
+    row.inverse_sums += r;
+    score_block(call, kernels, plan, row, {block.head, block.first_query + r, 1});
   }
 }
 
@@ -179,10 +216,11 @@ void attend_head(const AttentionCall& call, const IsaKernels& kernels, const Pla
             buffers.keys);
   pack_values(call.values.col_range(value_head * dv, dv), plan.width, buffers.values);
 
+  const bool fast = !call.mask.any() && plan.keys >= plan.width;
   const size_t end = task.first_query + task.queries;
   for (size_t query = task.first_query; query < end; query += plan.query_block) {
     const size_t count = std::min(plan.query_block, end - query);
-    score_block(call, kernels, plan, buffers, {task.head, query, count});
+    (fast ? fast_block : score_block)(call, kernels, plan, buffers, {task.head, query, count});
     weigh_values(kernels, plan, buffers,
                  output.row_range(query, count).col_range(task.head * dv, dv));
     if (probabilities.empty()) continue;

@@ -15,6 +15,8 @@ struct AttentionMask {
   bool causal = false;                ///< query i sees key j if j <= i + keys - queries
   ConstMatrixView bias{};             ///< [queries, keys], or [heads·queries, keys], or empty
   std::span<const float> key_bias{};  ///< one per key (padding, size of a merged token), or empty
+
+  bool any() const { return causal || !bias.empty() || !key_bias.empty(); }
 };
 
 /// Head h uses key head h·key_heads/heads and value head h·value_heads/heads: as many as heads is

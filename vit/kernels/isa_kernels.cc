@@ -20,6 +20,8 @@ constexpr size_t kTileRows = 4;
 #include "vit/kernels/rowwise.inl"
 #include "vit/kernels/tile.inl"
 
+#include "vit/kernels/scores.inl"
+
 #include "vit/kernels/int8_portable.inl"
 
 #include "vit/kernels/int8.inl"
@@ -40,6 +42,8 @@ constexpr size_t kTileRows = 6;  // 12 of the 16 registers accumulate
 #include "vit/kernels/rowwise.inl"
 #include "vit/kernels/tile.inl"
 
+#include "vit/kernels/scores.inl"
+
 #include "vit/kernels/int8_avx2.inl"
 
 #include "vit/kernels/int8.inl"
@@ -59,6 +63,8 @@ constexpr size_t kTileRows = 12;  // 24 of the 32 registers accumulate
 
 #include "vit/kernels/rowwise.inl"
 #include "vit/kernels/tile.inl"
+
+#include "vit/kernels/scores.inl"
 
 #include "vit/kernels/int8_avx2.inl"
 

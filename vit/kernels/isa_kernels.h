@@ -67,6 +67,23 @@ struct ProductTile {
   size_t c_stride;
 };
 
+/// Weights of attention before they are divided by their sums: c = 2^(factor · (a · panels) - a
+/// shift of the row's own).
+struct ScoreTile {
+  const float* a;
+  size_t a_stride;
+  size_t rows;
+  const float* panels;  ///< [panel][inner][panel width]
+  size_t inner;
+  size_t keys;   ///< at least a panel of them; the last panel may be partly filled
+  float factor;  ///< what a score is worth, as a power of two
+  float* c;      ///< rows of whole panels; what is behind `keys` means nothing
+  size_t c_stride;
+  float* totals;  ///< one per row: the sum of its weights; not below 2^120 if any may be wrong
+  float* sums;    ///< scratch, rows · panel width
+  float* bases;   ///< scratch, rows
+};
+
 struct IsaKernels {
   Isa isa;
   size_t panel_width;  ///< columns that one tile holds in registers
@@ -88,6 +105,7 @@ struct IsaKernels {
   QuantizedRow (*quantize_row)(const float* x, std::uint8_t* q, size_t n);
   /// Exactly panel_width columns of c.
   void (*product)(const ProductTile& tile);
+  void (*scores)(const ScoreTile& tile);
 };
 
 /// `isa` must be one of available_isas().

@@ -14,4 +14,5 @@ const IsaKernels kKernels{
     .int8_linear = int8_linear,
     .quantize_row = quantize_row,
     .product = product,
+    .scores = scores,
 };

@@ -38,6 +38,8 @@ template <size_t kRows>
 [[gnu::always_inline]] inline void multiply_steps(const float* a, size_t a_stride,
                                                   const float* panel, size_t steps,
                                                   Vec (&acc)[kRows][2]) {
+  // Unrolled, for the end of a short loop to be foreseen: 1.5 % of a product with K = 192.
+#pragma GCC unroll 8
   for (size_t k = 0; k < steps; ++k, panel += kPanelWidth) {
     const Vec left = load(panel), right = load(panel + kLanes);
 #pragma GCC unroll 16
