@@ -56,6 +56,35 @@ TEST(Probe, SeparatesWhatCanBeSeparated) {
   EXPECT_LT(fit_logistic(half, {}, pool).held_out_accuracy, 0.7);
 }
 
+TEST(Probe, ReadsMoreThanTheFirstFeaturesOnlyWhereThatIsBetter) {
+  Clouds clouds;  // by column 0 two can be told from two, by column 1 the others
+  ThreadPool pool(2);
+  EXPECT_EQ(fit_better_logistic(clouds.view(), 1, {}, pool).weight.cols(), 6u);
+  EXPECT_EQ(fit_better_logistic(clouds.view(), 6, {}, pool).weight.cols(), 6u);
+  for (size_t& label : clouds.labels) label %= 2;
+  const Labelled two{clouds.features, clouds.labels, 2};
+  EXPECT_EQ(fit_better_logistic(two, 1, {}, pool).weight.cols(), 1u) << "no better by five more";
+}
+
+TEST(Probe, CutsNoMarginOffSmallImages) {
+  const auto sample = [](size_t width, size_t height) {
+    return Sample{{width, height, std::vector<std::uint8_t>(width * height * 3)}, 0};
+  };
+  Recipe usual;
+  usual.resize_height = usual.resize_width = 256;
+  usual.crop_height = usual.crop_width = 224;
+  const std::vector<Sample> small{sample(32, 32), sample(200, 100)};
+  Recipe recipe = usual;
+  EXPECT_TRUE(keep_margins(small, recipe));
+  EXPECT_EQ(recipe.resize_height, 224u);
+  EXPECT_EQ(recipe.resize_width, 224u);
+  EXPECT_EQ(recipe.crop_fraction, 1.0);
+  EXPECT_FALSE(keep_margins(small, recipe)) << "nothing is cut any more";
+  recipe = usual;
+  EXPECT_FALSE(keep_margins(std::vector<Sample>{sample(32, 32), sample(640, 100)}, recipe));
+  EXPECT_EQ(recipe.resize_height, 256u);
+}
+
 TEST(Probe, IsTheSameOnAnyNumberOfWorkers) {
   const Clouds clouds;
   ThreadPool one(1), three(3);

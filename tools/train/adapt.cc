@@ -29,19 +29,9 @@ weights::Checkpoint headless(const weights::Checkpoint& checkpoint) {
   return result;
 }
 
-/// Images smaller than the input have no margin to spare.
 void show_whole(const train::Dataset& dataset, Recipe& recipe) {
-  const auto smaller = [&](const train::Sample& sample) {
-    return sample.image.height < recipe.crop_height && sample.image.width < recipe.crop_width;
-  };
-  const bool cuts =
-      recipe.resize != ResizeMode::kNone &&
-      (recipe.resize_height > recipe.crop_height || recipe.resize_width > recipe.crop_width);
-  if (!cuts || !std::ranges::all_of(dataset.train, smaller)) return;
-  recipe.resize_height = recipe.crop_height;
-  recipe.resize_width = recipe.crop_width;
-  recipe.crop_fraction = 1.0;
-  write_output("images are smaller than the model's input: no margin is cut off\n");
+  if (train::keep_margins(dataset.train, recipe))
+    write_output("images are smaller than the model's input: no margin is cut off\n");
 }
 
 std::vector<size_t> labels_of(const std::vector<train::Sample>& samples) {
@@ -147,25 +137,12 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   const auto labels = labels_of(dataset.train), other_labels = labels_of(dataset.validation);
   const size_t classes = dataset.labels.size();
   const std::uint64_t seed = settings.training.batches.seed;
-  // All features, or those that the model's own classifier reads, whichever is better on held-out
-  // data.
-  const auto fit = [&](size_t width) {
-    return train::fit_logistic({features.view().col_range(0, width), labels, classes},
-                               {.seed = seed}, pool);
-  };
   ModelConfig own = checkpoint.config;
   own.classes = 0;
-  const size_t own_width = own.outputs();
-  train::Logistic head = fit(own_width);
-  Pooling pooling = checkpoint.config.pooling;
-  if (own_width < features.cols()) {
-    train::Logistic wide = fit(features.cols());
-    if (wide.held_out_accuracy > head.held_out_accuracy) {
-      head = std::move(wide);
-      pooling = model.config.pooling;
-    }
-  }
+  const train::Logistic head =
+      train::fit_better_logistic({features, labels, classes}, own.outputs(), {.seed = seed}, pool);
   const size_t width = head.weight.cols();
+  const Pooling pooling = width == own.outputs() ? checkpoint.config.pooling : model.config.pooling;
 
   auto network = adapted_network(checkpoint, pooling, classes, seed);
   train::set_head(head, network);

@@ -168,6 +168,20 @@ Choice choose_decay(const Labelled& data, const LogisticSettings& settings, Thre
 
 }  // namespace
 
+bool keep_margins(std::span<const Sample> samples, Recipe& recipe) {
+  const auto smaller = [&](const Sample& sample) {
+    return sample.image.height < recipe.crop_height && sample.image.width < recipe.crop_width;
+  };
+  const bool cuts =
+      recipe.resize != ResizeMode::kNone &&
+      (recipe.resize_height > recipe.crop_height || recipe.resize_width > recipe.crop_width);
+  if (!cuts || !std::ranges::all_of(samples, smaller)) return false;
+  recipe.resize_height = recipe.crop_height;
+  recipe.resize_width = recipe.crop_width;
+  recipe.crop_fraction = 1.0;
+  return true;
+}
+
 Matrix compute_features(const Model& model, const Recipe& recipe, std::span<const Sample> samples,
                         ThreadPool& pool, const std::function<void(size_t)>& progress) {
   assert(model.config.classes == 0);
@@ -192,6 +206,15 @@ Logistic fit_logistic(const Labelled& data, const LogisticSettings& settings, Th
   Logistic logistic = fit(data, choice.decay, settings.iterations, pool);
   logistic.held_out_accuracy = choice.accuracy;
   return logistic;
+}
+
+Logistic fit_better_logistic(const Labelled& data, size_t first, const LogisticSettings& settings,
+                             ThreadPool& pool) {
+  Logistic narrow =
+      fit_logistic({data.features.col_range(0, first), data.labels, data.classes}, settings, pool);
+  if (first == data.features.cols) return narrow;
+  Logistic wide = fit_logistic(data, settings, pool);
+  return wide.held_out_accuracy > narrow.held_out_accuracy ? std::move(wide) : std::move(narrow);
 }
 
 double accuracy_of(const Logistic& logistic, const Labelled& data) {

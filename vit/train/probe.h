@@ -12,6 +12,10 @@
 
 namespace vit::train {
 
+/// Images smaller than the input have no margin to spare: where all are, the recipe resizes them to
+/// all of the input instead of cutting one off. Whether it had to be changed for that.
+bool keep_margins(std::span<const Sample> samples, Recipe& recipe);
+
 /// What the classifier of a model reads, one row per sample, by the fast inference model (loaded
 /// with no classes). `progress` hears, from one worker at a time, how many are done.
 Matrix compute_features(const Model& model, const Recipe& recipe, std::span<const Sample> samples,
@@ -26,7 +30,7 @@ struct Logistic {
 
 struct LogisticSettings {
   /// Strengths of the pull towards zero to choose from, on a tenth of the data held out.
-  std::vector<double> decays{1e-1, 1e-2, 1e-3, 1e-4, 1e-5};
+  std::vector<double> decays{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5};
   size_t iterations = 200;
   std::uint64_t seed = 0;
 };
@@ -40,6 +44,11 @@ struct Labelled {
 /// Multinomial logistic regression on standardised features by L-BFGS, the same on any number of
 /// workers.
 Logistic fit_logistic(const Labelled& data, const LogisticSettings& settings, ThreadPool& pool);
+
+/// The better of two on held-out data: one that reads the first `first` features, as what they come
+/// from is used to, and one that reads all.
+Logistic fit_better_logistic(const Labelled& data, size_t first, const LogisticSettings& settings,
+                             ThreadPool& pool);
 
 /// The share of samples whose largest logit is their label.
 double accuracy_of(const Logistic& logistic, const Labelled& data);
