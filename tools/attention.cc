@@ -13,6 +13,7 @@
 #include "tools/attention/settings.h"
 #include "tools/attention/study.h"
 #include "tools/explorer/page.h"
+#include "tools/image_input.h"
 #include "tools/output/file.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kExamples =
     "  vit attention -m deit_tiny_patch16_224 cat.jpg -o cat.png\n"
-    "  vit attention -m deit_tiny_patch16_224 cat.jpg -o cat.html\n"
+    "  vit attention -m deit_tiny_patch16_224 - -o cat.html < cat.jpg\n"
     "  vit attention -m deit_tiny_patch16_224 cat.jpg -o cat.png --grid\n"
     "  vit attention -m deit_tiny_patch16_224 cat.jpg -o cat.png --layer 5 --query x:200,y:120\n"
     "  vit attention -m deit_tiny_patch16_224 photos/ -o maps.png --method rollout\n";
@@ -123,7 +124,8 @@ std::string show_image(const AttentionSettings& settings, const Inspector& inspe
 /// Beside the output asked for: "maps.png" of cat.jpg is "maps-cat.png"; a second cat is "-2".
 fs::path output_for(const fs::path& output, const std::string& image,
                     std::set<std::string>& taken) {
-  const std::string base = output.stem().string() + "-" + fs::path(image).stem().string();
+  const fs::path stem = image == kStandardInput ? "standard-input" : fs::path(image).stem();
+  const std::string base = output.stem().string() + "-" + stem.string();
   std::string name = base;
   for (size_t number = 2; !taken.insert(name).second; ++number)
     name = base + "-" + std::to_string(number);

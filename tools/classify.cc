@@ -1,15 +1,8 @@
 #include "tools/classify.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <cstring>
-#include <filesystem>
 
-#include "patch/image.h"
+#include "tools/image_input.h"
 #include "tools/model_options.h"
 #include "tools/output/predictions.h"
 #include "tools/output/terminal.h"
@@ -65,11 +58,7 @@ cxxopts::Options classify_options() {
 void check_operands(const Settings& settings) {
   if (settings.files.empty())
     fail_usage("no image given, expected one or more files, or - for one on standard input");
-  const auto inputs = std::ranges::count(settings.files, "-");
-  if (inputs > 1) fail_usage("'-' given ", inputs, " times, but there is one standard input");
-  if (inputs == 1 && isatty(STDIN_FILENO) == 1)
-    fail_usage(
-        "'-' reads an image from standard input, which is a terminal; feed it with '< FILE'");
+  check_standard_input(settings.files);
 }
 
 Settings parse_settings(const cxxopts::ParseResult& arguments) {
@@ -85,25 +74,6 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   settings.logits = arguments.count("logits") != 0;
   check_operands(settings);
   return settings;
-}
-
-std::vector<std::byte> read_standard_input() {
-  std::vector<std::byte> bytes;
-  std::array<std::byte, 65536> buffer;
-  while (true) {
-    const ssize_t count = read(STDIN_FILENO, buffer.data(), buffer.size());
-    if (count == 0) return bytes;
-    if (count < 0 && errno != EINTR) fail("standard input: cannot read: ", std::strerror(errno));
-    if (count > 0) bytes.insert(bytes.end(), buffer.begin(), buffer.begin() + count);
-  }
-}
-
-Image load_image(const std::string& file, patch::Exif exif) {
-  if (file == "-") return patch::decode(read_standard_input(), "standard input", exif);
-  if (std::filesystem::is_directory(file))
-    fail(file, ": is a folder, expected an image; give its files, such as ", file,
-         file.ends_with('/') ? "" : "/", "*.jpg");
-  return patch::read_image(file, exif);
 }
 
 /// Collects images into batches and writes the results in the order of the command line.
@@ -127,7 +97,7 @@ class Run {
   void add(const std::string& file) {
     results_.push_back({.file = file, .error = {}, .predictions = {}, .logits = {}});
     try {
-      images_.push_back(load_image(file, settings_.model.exif));
+      images_.push_back(read_image_input(file, settings_.model.exif));
       bytes_ += images_.back().pixels.size();
     } catch (const std::bad_alloc&) {
       results_.back().error = file + ": out of memory";

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "tools/image_input.h"
+
 namespace vit::tools {
 namespace {
 
@@ -163,7 +165,8 @@ void check(const AttentionSettings& settings) {
   if (of_model && !settings.files.empty())
     fail_usage("this is a picture of the model, '", settings.files.front(), "' has no part in it");
   if (!of_model && settings.files.empty())
-    fail_usage("no image given, expected one or more files or folders");
+    fail_usage("no image given, expected files or folders, or - for one on standard input");
+  check_standard_input(settings.files);
   if (settings.output.empty())
     fail_usage("no output given, expected -o FILE that ends in .png, .jpg, .html, .npy or .json");
   if (settings.kind == FileKind::kPage && settings.sheet != Sheet::kMap)

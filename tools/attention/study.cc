@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "patch/recipe.h"
+#include "tools/image_input.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -40,14 +41,14 @@ Image model_view(const Image& image, const Recipe& recipe, const ModelConfig& co
 }
 
 Study study_image(const Classifier& classifier, const std::string& file, patch::Exif exif) {
-  const Image image = patch::read_image(file, exif);
+  const Image image = read_image_input(file, exif);
   const Model& model = classifier.model();
   ModelWorkspace workspace(model, classifier.merge());
   workspace.encoder.pool = &classifier.threads();
   patch::apply_recipe(image, classifier.recipe(), workspace.recipe, workspace.pixels);
 
   Study study;
-  study.file = file;
+  study.file = file == kStandardInput ? "standard input" : file;
   study.size = {.width = image.width, .height = image.height};
   study.view = model_view(image, classifier.recipe(), model.config);
   study.maps = interpret::capture(model, workspace);

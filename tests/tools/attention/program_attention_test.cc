@@ -50,6 +50,24 @@ TEST(Attention, GivesTheReferenceRowsOfEveryKindOfToken) {
   }
 }
 
+TEST(Attention, TakesAnImageOnStandardInput) {
+  const Folder folder;
+  const std::string image = golden_image("timm_vit");
+  Call call;
+  call.arguments = {"attention", "-m", golden("timm_vit"), "-", "-o", folder.path("a.npy")};
+  call.input = read_file(image);
+  const Finished finished = run(call);
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(attention("timm_vit", {image, "-o", folder.path("b.npy")}).status, 0);
+  EXPECT_EQ(read_file(folder.path("a.npy")), read_file(folder.path("b.npy")));
+  call.arguments = {"attention", "-m", golden("timm_vit"),    "-",
+                    image,       "-o", folder.path("two.png")};
+  EXPECT_EQ(run(call).status, 0);
+  EXPECT_TRUE(fs::exists(folder.path("two-standard-input.png")));
+  EXPECT_THAT(attention("timm_vit", {"-", "-", "-o", folder.path("x.png")}).err,
+              HasSubstr("'-' given 2 times, but there is one standard input"));
+}
+
 TEST(Attention, DrawsAPictureOfEveryKindForEveryKindOfModel) {
   const Folder folder;
   for (const auto* model : {"timm_vit", "timm_nonsquare", "timm_siglip_map", "timm_gap_registers",

@@ -62,7 +62,7 @@ TEST(AttentionSettings, SayWhatIsWrong) {
   EXPECT_EQ(message_of({"-m", "m", "a.jpg"}),
             "no output given, expected -o FILE that ends in .png, .jpg, .html, .npy or .json");
   EXPECT_EQ(message_of({"-m", "m", "-o", "a.png"}),
-            "no image given, expected one or more files or folders");
+            "no image given, expected files or folders, or - for one on standard input");
   EXPECT_EQ(message_of({"-m", "m", "-o", "a.gif", "a.jpg"}),
             "option '--output' got 'a.gif', expected a name that ends in .png, .jpg, .html, .npy "
             "or .json");

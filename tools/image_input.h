@@ -1,0 +1,20 @@
+/// Images named on a command line, one of which may come on standard input.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "patch/image.h"
+
+namespace vit::tools {
+
+/// What stands for standard input among file names.
+inline constexpr const char* kStandardInput = "-";
+
+/// Throws a usage error where standard input is asked for twice, or is a terminal.
+void check_standard_input(const std::vector<std::string>& files);
+
+/// The image of a file, or on standard input.
+patch::Image read_image_input(const std::string& file, patch::Exif exif);
+
+}  // namespace vit::tools
