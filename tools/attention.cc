@@ -142,10 +142,10 @@ int show_all(const AttentionSettings& settings, const Inspector& inspector,
     const fs::path own = output_for(output, file, taken);
     try {
       const std::string answer = show_image(settings, inspector, file, own);
-      entries.push_back({file, own.filename().string(), answer});
+      entries.push_back({shown_name(file), own.filename().string(), answer});
       write_output(printable(own.string()) + "\n");
     } catch (const Error& error) {
-      entries.push_back({file, "", error.what()});
+      entries.push_back({shown_name(file), "", error.what()});
       write_message(printable(error.what()));
       failed = true;
     }

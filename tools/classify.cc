@@ -1,7 +1,5 @@
 #include "tools/classify.h"
 
-#include <algorithm>
-
 #include "tools/image_input.h"
 #include "tools/model_options.h"
 #include "tools/output/predictions.h"

@@ -36,8 +36,12 @@ void check_standard_input(const std::vector<std::string>& files) {
         "'-' reads an image from standard input, which is a terminal; feed it with '< FILE'");
 }
 
+std::string shown_name(const std::string& file) {
+  return file == kStandardInput ? "standard input" : file;
+}
+
 patch::Image read_image_input(const std::string& file, patch::Exif exif) {
-  if (file == kStandardInput) return patch::decode(read_standard_input(), "standard input", exif);
+  if (file == kStandardInput) return patch::decode(read_standard_input(), shown_name(file), exif);
   if (std::filesystem::is_directory(file))
     fail(file, ": is a folder, expected an image; give its files, such as ", file,
          file.ends_with('/') ? "" : "/", "*.jpg");

@@ -14,6 +14,9 @@ inline constexpr const char* kStandardInput = "-";
 /// Throws a usage error where standard input is asked for twice, or is a terminal.
 void check_standard_input(const std::vector<std::string>& files);
 
+/// As people are told about it.
+std::string shown_name(const std::string& file);
+
 /// The image of a file, or on standard input.
 patch::Image read_image_input(const std::string& file, patch::Exif exif);
 

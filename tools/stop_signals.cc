@@ -1,7 +1,5 @@
 #include "tools/stop_signals.h"
 
-#include <csignal>
-
 namespace vit::tools {
 namespace {
 
@@ -15,23 +13,24 @@ void request_stop(int number) {
   stop_requested = true;
 }
 
-void handle(int number, void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-  sigaction(number, &action, nullptr);
-}
+constexpr std::array kSignals{SIGINT, SIGTERM};
 
 }  // namespace
 
 StopSignals::StopSignals() {
   stop_requested = false;
   signal_number = 0;
-  for (const int number : {SIGINT, SIGTERM}) handle(number, request_stop);
+  struct sigaction action {};
+  action.sa_handler = request_stop;
+  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+  }
 }
 
 StopSignals::~StopSignals() {
-  for (const int number : {SIGINT, SIGTERM}) handle(number, SIG_DFL);
+  for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
 }
 
 const std::atomic<bool>& StopSignals::flag() const {

@@ -1,11 +1,14 @@
 /// Ctrl-C and a batch system's request to end, as a flag.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <csignal>
 
 namespace vit::tools {
 
-/// While it lives, the first SIGINT or SIGTERM sets the flag; the second ends the program.
+/// While it lives, the first SIGINT or SIGTERM sets the flag; the second ends the program. One that
+/// was ignored before, as in a shell's background, stays so.
 class StopSignals {
  public:
   StopSignals();
@@ -16,6 +19,9 @@ class StopSignals {
   const std::atomic<bool>& flag() const;
   /// The signal that came, 0: none.
   int number() const;
+
+ private:
+  std::array<struct sigaction, 2> before_{};
 };
 
 }  // namespace vit::tools

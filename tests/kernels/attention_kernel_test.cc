@@ -162,6 +162,18 @@ TEST(AttentionKernel, OneKeyMayBeFarAboveTheFirstOnes) {
   }
 }
 
+TEST(AttentionKernel, LargeValuesDoNotOverflowWhereOneKeyStandsOut) {
+  for (const Isa isa : available_isas())
+    for (const float above : {20.0f, 45.0f, 60.0f, 80.0f, 86.0f}) {
+      Case c({1, 40, 1, 1, 1, 8, 8});
+      for (float& value : std::span(c.k.data(), c.k.size())) value = 0.0f;
+      c.q(0, 0) = 8.0f;
+      c.k(39, 0) = above / (8.0f / std::sqrt(8.0f));
+      for (size_t k = 0; k < 8; ++k) c.v(39, k) = 1e6f;
+      EXPECT_NEAR(run(c.call(isa)).output(0, 3), 1e6, 1.0) << to_string(isa) << " " << above;
+    }
+}
+
 TEST(AttentionKernel, GivesTheSameBitsWithWorkersAndWithoutProbabilities) {
   ThreadPool two(2), four(4);  // with rows of their own, and with parts of heads
   for (const Isa isa : available_isas()) {

@@ -249,7 +249,7 @@ Query parse_query(std::string_view text) {
 cxxopts::Options attention_options() {
   const auto text = [] { return cxxopts::value<std::string>(); };
   cxxopts::Options options("vit attention", "Show where a model looks in an image.\n");
-  options.custom_help("[-m MODEL] -o OUT [OPTION...] IMAGE|FOLDER...");
+  options.custom_help("[-m MODEL] -o OUT [OPTION...] IMAGE|FOLDER|-...");
   options.add_options(
       "", {
               {"m,model", kModelHelp, text(), "MODEL"},

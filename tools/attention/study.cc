@@ -48,7 +48,7 @@ Study study_image(const Classifier& classifier, const std::string& file, patch::
   patch::apply_recipe(image, classifier.recipe(), workspace.recipe, workspace.pixels);
 
   Study study;
-  study.file = file == kStandardInput ? "standard input" : file;
+  study.file = shown_name(file);
   study.size = {.width = image.width, .height = image.height};
   study.view = model_view(image, classifier.recipe(), model.config);
   study.maps = interpret::capture(model, workspace);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
+#include <optional>
+#include <span>
 
 #include "tools/output/terminal.h"
 #include "tools/stop_signals.h"
@@ -52,11 +55,13 @@ class Run {
     started_ = saved_ = Clock::now();
     while (!trainer_.done()) {
       while (!trainer_.epoch_done()) {
-        if (signals_.number() != 0) return stop();
+        if (stop_wanted()) return stop();
         step();
       }
+      if (stop_wanted()) return stop();
       finish_epoch();
     }
+    signals_.reset();  // from here on Ctrl-C just ends the program
     report_end();
     return 0;
   }
@@ -76,18 +81,25 @@ class Run {
 
   /// The best model is gone; the checkpoint's is what is left.
   void replace_lost_model() {
-    compared_from_ = trainer_.state().history.size() - 1;
-    export_best();
+    train::State& state = trainer_.state();
+    const bool validated = state.step == 0;  // they are those of the last epoch
+    state.first_compared = state.history.size() - (validated ? 1 : 0);
+    export_weights(validated ? &state.history.back() : nullptr);
+    save();
     write_message(settings_.output.string() +
                   ": was not there; the weights of the checkpoint take its place");
   }
+
+  bool stop_wanted() const { return signals_->number() != 0; }
 
   int stop() {
     save();
     if (output_is_terminal()) write_output("\n");
     write_message("stopped in epoch " + std::to_string(trainer_.state().epoch + 1) +
-                  "; the same command with --resume goes on");
-    return 128 + signals_.number();
+                  (settings_.restart
+                       ? "; the same command with --resume in place of --restart goes on"
+                       : "; the same command with --resume goes on"));
+    return 128 + signals_->number();
   }
 
   void save() {
@@ -134,7 +146,7 @@ class Run {
   }
 
   std::span<const train::EpochRow> compared() const {
-    return std::span(trainer_.state().history).subspan(compared_from_);
+    return std::span(trainer_.state().history).subspan(trainer_.state().first_compared);
   }
 
   void finish_epoch() {
@@ -142,7 +154,7 @@ class Run {
                                                settings_.training.batches.recipe, &pool_);
     const bool best = is_best(score);
     trainer_.finish_epoch(score.loss, score.accuracy);
-    if (best) export_best();
+    if (best) export_weights(&trainer_.state().history.back());
     save();
     const auto& history = trainer_.state().history;
     write_log(settings_.beside(".csv"), history);
@@ -150,14 +162,17 @@ class Run {
     show_epoch(history.back(), best);
   }
 
-  void export_best() {
-    const auto& row = trainer_.state().history.back();
+  /// `validated`: what is known about them, if it is.
+  void export_weights(const train::EpochRow* validated) {
+    std::map<std::string, std::string> notes{{"training", description_}};
+    if (validated != nullptr) {
+      notes["validation_accuracy"] = fraction(validated->validation_accuracy);
+      notes["epoch"] = std::to_string(validated->epoch);
+    }
     train::export_model(settings_.output, trainer_.averaged(),
                         {settings_.training.batches.recipe, dataset_.labels},
                         {.dtype = settings_.half ? weights::DType::kF16 : weights::DType::kF32,
-                         .notes = {{"training", description_},
-                                   {"validation_accuracy", fraction(row.validation_accuracy)},
-                                   {"epoch", std::to_string(row.epoch)}}});
+                         .notes = std::move(notes)});
   }
 
   void show_epoch(const train::EpochRow& row, bool best) const {
@@ -191,9 +206,8 @@ class Run {
   train::Trainer trainer_;
   Clock::time_point started_;
   Clock::time_point saved_;
-  size_t steps_ = 0;          // of this process
-  size_t compared_from_ = 0;  // epochs before it have no model file any more
-  const StopSignals signals_;
+  size_t steps_ = 0;  // of this process
+  std::optional<StopSignals> signals_{std::in_place};
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace vit::tools {
 
-/// Trains `network` and leaves the best model, the log, the curves and, until it is done, the
-/// checkpoint beside each other. The exit status.
+/// Trains `network` and leaves the best model, the log, the curves and the checkpoint
+/// beside each other. The exit status.
 int run_training(const TrainSettings& settings, gradient::Network<float> network,
                  const train::Dataset& dataset, ThreadPool& pool);
 

@@ -242,8 +242,8 @@ cxxopts::Options train_options() {
       "vit train",
       "Train a model on your own classes: a folder with one folder of images per class (or "
       "train/ and val/ with such folders), IDX files or CIFAR binaries. Beside the model FILE "
-      "come FILE.csv (log), FILE.png (curves), FILE.checkpoint (for --resume) and FILE.eval/ "
-      "(report). Ctrl-C saves and stops.\n");
+      "comes FILE.eval/ (report) and, but for a probe, FILE.csv (log), FILE.png (curves) and "
+      "FILE.checkpoint: Ctrl-C saves and stops, --resume goes on.\n");
   options.custom_help("DATA -o MODEL.safetensors [OPTION...]");
   options.add_options("", {
                               {"o,output", "the model file to write", text(), "FILE"},

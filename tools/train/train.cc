@@ -21,8 +21,11 @@ void check_output(const TrainSettings& settings) {
   check_folder_of(settings.output);
   if (fs::is_directory(settings.output))
     fail(settings.output.string(), ": is a folder, expected the name of a model file");
+  if (fs::exists(settings.beside(".eval")) && !fs::is_directory(settings.beside(".eval")))
+    fail(settings.beside(".eval").string(),
+         ": is a file, but a folder of this name is to be written beside the model");
   for (const char* ending : {".checkpoint", ".csv", ".png"})
-    if (fs::is_directory(settings.beside(ending)))
+    if (settings.how != Depth::kProbe && fs::is_directory(settings.beside(ending)))
       fail(settings.beside(ending).string(),
            ": is a folder, but a file of this name is to be written beside the model");
   std::error_code ignored;

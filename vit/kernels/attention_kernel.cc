@@ -25,7 +25,7 @@ struct Buffers {
   float* scores;        // [query block, padded keys]
   float* last_output;   // [query block, width]
   float* inverse_sums;  // [query block]
-  float* score_sums;    // [query block, width]
+  float* score_sums;    // [query block, width / 2]
   float* score_bases;   // [query block]
 };
 
@@ -50,7 +50,7 @@ struct Plan {
 
   size_t floats() const {
     return padded_keys * head_width + keys * padded_values + query_block * padded_keys +
-           2 * query_block * width + 2 * query_block;
+           query_block * width + query_block * width / 2 + 2 * query_block;
   }
   Buffers carve(float* p) const {
     Buffers b{};
@@ -60,7 +60,7 @@ struct Plan {
     b.last_output = b.scores + query_block * padded_keys;
     b.inverse_sums = b.last_output + query_block * width;
     b.score_sums = b.inverse_sums + query_block;
-    b.score_bases = b.score_sums + query_block * width;
+    b.score_bases = b.score_sums + query_block * width / 2;
     return b;
   }
 };
@@ -176,8 +176,8 @@ void score_block(const AttentionCall& call, const IsaKernels& kernels, const Pla
 }
 
 /// Without a mask, powers are taken of a score before it leaves its register. Rows that this is not
-/// for (of scores that differ by 80 and more, or not finite) are done again, one by one: what the
-/// others get must not depend on them.
+/// for (a key more than 50 above the first ones, scores that are huge or not finite) are done
+/// again, one by one: what the others get must not depend on them.
 void fast_block(const AttentionCall& call, const IsaKernels& kernels, const Plan& plan,
                 const Buffers& buffers, const HeadTask& block) {
   const size_t d = plan.head_width;
@@ -193,7 +193,7 @@ void fast_block(const AttentionCall& call, const IsaKernels& kernels, const Plan
                   .totals = buffers.inverse_sums,
                   .sums = buffers.score_sums,
                   .bases = buffers.score_bases});
-  constexpr float kTooLarge = 0x1p120f;
+  constexpr float kTooLarge = 0x1p80f;  // leaves 2^48 for the values that are weighed
   for (size_t r = 0; r < block.queries; ++r) {
     if (buffers.inverse_sums[r] < kTooLarge) {
       buffers.inverse_sums[r] = 1.0f / buffers.inverse_sums[r];

@@ -79,9 +79,10 @@ struct ScoreTile {
   float factor;  ///< what a score is worth, as a power of two
   float* c;      ///< rows of whole panels; what is behind `keys` means nothing
   size_t c_stride;
-  float* totals;  ///< one per row: the sum of its weights; not below 2^120 if any may be wrong
-  float* sums;    ///< scratch, rows · panel width
-  float* bases;   ///< scratch, rows
+  float*
+      totals;   ///< one per row: the sum of its weights; 2^120 or more, or NaN, if any may be wrong
+  float* sums;  ///< scratch, rows · half the panel width
+  float* bases;  ///< scratch, rows
 };
 
 struct IsaKernels {

@@ -33,9 +33,9 @@ inline void score_rows(const ScoreTile& t, size_t row, const float* panel, size_
   const bool partial = column + kPanelWidth > t.keys;
   const size_t c_stride = t.c_stride;
   float* c = t.c + row * c_stride + column;
-  float *sums = t.sums + row * kPanelWidth, *bases = t.bases + row;
+  float *sums = t.sums + row * kLanes, *bases = t.bases + row;
 #pragma GCC unroll 1
-  for (size_t r = 0; r < kRows; ++r, c += c_stride, sums += kPanelWidth) {
+  for (size_t r = 0; r < kRows; ++r, c += c_stride, sums += kLanes) {
     if (column == 0) {
       bases[r] = base_of(scores[r][0], scores[r][1], factor);
       store(sums, Vec{});
@@ -69,5 +69,5 @@ inline void scores(const ScoreTile& t) {
       score_rows<kTileRows>(t, row, panel, column);
     score_rest<kTileRows - 1>(t, row, panel, column);
   }
-  for (size_t r = 0; r < t.rows; ++r) t.totals[r] = sum(load(t.sums + r * kPanelWidth));
+  for (size_t r = 0; r < t.rows; ++r) t.totals[r] = sum(load(t.sums + r * kLanes));
 }

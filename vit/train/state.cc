@@ -63,6 +63,7 @@ class Reader {
     get(count);
     need(count > bytes_.size() ? bytes_.size() + 1 : count * sizeof(T));
     values.resize(count);
+    if (count == 0) return;  // there may be no memory to copy to
     std::memcpy(values.data(), bytes_.data() + at_, count * sizeof(T));
     at_ += count * sizeof(T);
   }
@@ -86,6 +87,7 @@ void visit(Archive&& each, S& s) {
   each(s.seen);
   each(s.seconds);
   each(s.history);
+  each(s.first_compared);
   each(s.numbers);
   each(s.average);
   each(s.moments.first);

@@ -56,7 +56,8 @@ struct State {
   std::uint64_t seen = 0;   ///< images of the current epoch
   double seconds = 0.0;     ///< of the current epoch
   std::vector<EpochRow> history;
-  std::uint64_t fingerprint = 0;  ///< of model, data and settings
+  std::uint64_t first_compared = 0;  ///< epochs before it have no model file any more
+  std::uint64_t fingerprint = 0;     ///< of model, data and settings
 
   explicit State(size_t size) : moments(size) {}
 };

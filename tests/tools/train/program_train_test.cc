@@ -180,9 +180,10 @@ TEST(TrainProgram, ResumesAndWillNotResumeAnotherRun) {
   EXPECT_THAT(swapped.err, HasSubstr("other data, model or settings"));
 }
 
-/// The first lines that a run of many epochs prints, so that it is known to be under way.
+/// Until the first epoch is in the log, or a while has passed.
 void wait_for_epoch(const fs::path& log) {
-  while (!fs::exists(log)) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  for (int i = 0; i < 12'000 && !fs::exists(log); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 TEST(TrainProgram, StopsOnASignalAndGoesOnAsIfItHadNot) {
@@ -215,6 +216,10 @@ TEST(TrainProgram, AModelFileThatIsGoneIsMadeAgainFromTheCheckpoint) {
   EXPECT_THAT(resumed.err, HasSubstr("m.safetensors: was not there; the weights of the checkpoint "
                                      "take its place"));
   EXPECT_THAT(classified(folder, "data/red/0.png"), HasSubstr("red"));
+  const Finished again = run(train(folder, {"--resume"}));
+  EXPECT_EQ(again.err, "");
+  const auto verdict = [](const std::string& text) { return text.substr(text.find("best valid")); };
+  EXPECT_EQ(verdict(again.out), verdict(resumed.out)) << "of the file that is there";
 }
 
 TEST(TrainProgram, OfEquallyRightModelsTheSurestIsKept) {
@@ -293,6 +298,9 @@ TEST(TrainProgram, SaysWhatIsWrong) {
   fs::create_directories(folder.path("y.checkpoint"));
   EXPECT_THAT(message({"train", data, "-o", folder.path("y")}, 1),
               HasSubstr("y.checkpoint: is a folder, but a file of this name is to be written"));
+  folder.write("z.eval", "");
+  EXPECT_THAT(message({"train", data, "-o", folder.path("z")}, 1),
+              HasSubstr("z.eval: is a file, but a folder of this name is to be written"));
   const Finished diverged = run({"train",
                                  data,
                                  "-o",
