@@ -222,6 +222,29 @@ TEST(TrainProgram, AModelFileThatIsGoneIsMadeAgainFromTheCheckpoint) {
   EXPECT_EQ(verdict(again.out), verdict(resumed.out)) << "of the file that is there";
 }
 
+TEST(TrainProgram, AModelLostAmidAnEpochIsReplacedByTheNextEpochs) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 8);
+  // Many steps an epoch: whenever the signal comes, it is most likely amid one.
+  const auto arguments = [&](const char* more) {
+    std::vector<std::string> given = train(folder, {"--epochs", "40", "--batch", "2"});
+    if (*more != '\0') given.push_back(more);
+    return given;
+  };
+  Call call;
+  call.arguments = arguments("");
+  Running running(call);
+  wait_for_epoch(folder.path("m.safetensors.csv"));
+  running.send(SIGTERM);
+  ASSERT_EQ(running.wait().status, 128 + SIGTERM);
+  fs::remove(folder.path("m.safetensors"));
+  const Finished resumed = run(arguments("--resume"));
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_THAT(resumed.err, HasSubstr("the weights of the checkpoint take its place"));
+  EXPECT_THAT(read_file(folder.path("m.safetensors")), HasSubstr("\"epoch\":\""));
+  EXPECT_THAT(classified(folder, "data/red/0.png"), HasSubstr("red"));
+}
+
 TEST(TrainProgram, OfEquallyRightModelsTheSurestIsKept) {
   const Folder folder;
   write_pictures(folder.path("data"), 12);
