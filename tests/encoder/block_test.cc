@@ -175,5 +175,27 @@ TEST(Block, TheMlpNormalisesItsHiddenNumbersWhereAsked) {
   EXPECT_LE(test::largest_difference(run(block), x), kBlock);
 }
 
+TEST(Block, WantedTokensAreTheSameAsAmongAllOfThemInEveryKind) {
+  const Sublayers s(1, Activation::kGelu, false, NormKind::kLayerNorm),
+      other(50, Activation::kGelu, false, NormKind::kLayerNorm);
+  std::vector<Block> blocks;
+  for (const BlockKind kind : {BlockKind::kPreNorm, BlockKind::kPostNorm,
+                               BlockKind::kResidualPostNorm, BlockKind::kParallel})
+    blocks.push_back(block_of(kind, s, true));
+  blocks.push_back(block_of(BlockKind::kPreNorm, s, true));
+  blocks.back().attention.push_back(other.attention_branch(true));
+  blocks.back().mlp.push_back(other.mlp_branch(true));
+  for (const Block& block : blocks) {
+    const Matrix all = run(block), before = test::random_matrix(kTokens, kWidth, 99);
+    Matrix x = test::random_matrix(kTokens, kWidth, 99);
+    Workspace workspace(workspace_shape(block, kTokens));
+    EXPECT_EQ(forward(block, {.wanted = 2}, workspace, x).rows, 2u);
+    for (size_t r = 0; r < kTokens; ++r)
+      for (size_t c = 0; c < kWidth; ++c) {
+        ASSERT_EQ(x(r, c), r < 2 ? all(r, c) : before(r, c)) << static_cast<int>(block.kind);
+      }
+  }
+}
+
 }  // namespace
 }  // namespace vit

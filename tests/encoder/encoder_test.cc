@@ -49,11 +49,66 @@ TEST(Encoder, TapsAndWorkersChangeNoBit) {
   EXPECT_EQ(0, std::memcmp(plain.data(), shared.data(), plain.size() * sizeof(float)));
 }
 
+/// The wanted rows of a pass that was asked for no others.
+Matrix first_rows(const Encoder& encoder, size_t wanted, const EncoderTaps* taps,
+                  TokenMerge* merge = nullptr) {
+  Matrix tokens = test::random_matrix(kTokens, test::kEncoderWidth, 5);
+  Workspace workspace(workspace_shape(encoder, kTokens));
+  const MatrixView left =
+      encode(encoder, tokens, workspace, taps, {.merge = merge, .wanted = wanted});
+  Matrix rows(left.rows, left.cols);
+  for (size_t r = 0; r < left.rows; ++r) std::copy_n(left.row(r), left.cols, rows.view().row(r));
+  return rows;
+}
+
+TEST(Encoder, TheLastLayerLeavesOutTokensThatNobodyWants) {
+  const Encoder encoder = test::random_encoder(3);
+  const Matrix all = encoded(encoder, nullptr);
+  EncoderTaps watching, silencing;
+  watching.block = [](size_t, ConstMatrixView tokens) { EXPECT_EQ(tokens.rows, kTokens); };
+  silencing.silenced = {{}, {1}, {0, 2}};
+  for (const size_t wanted : {size_t{1}, size_t{2}, kTokens, kTokens + 1}) {
+    const Matrix some = first_rows(encoder, wanted, nullptr);
+    EXPECT_EQ(some.rows(), std::min(wanted, kTokens));
+    EXPECT_EQ(0, std::memcmp(all.data(), some.data(), some.size() * sizeof(float))) << wanted;
+
+    EXPECT_EQ(first_rows(encoder, wanted, &watching).rows(), kTokens) << "who looks sees all";
+
+    const Matrix ablated = encoded(encoder, &silencing);
+    const Matrix few = first_rows(encoder, wanted, &silencing);
+    EXPECT_EQ(few.rows(), some.rows());
+    EXPECT_EQ(0, std::memcmp(ablated.data(), few.data(), few.size() * sizeof(float))) << wanted;
+  }
+}
+
+TEST(Encoder, WantedTokensAreTheSameWhetherOrNotTheLastLayerMerges) {
+  const Encoder encoder = test::random_encoder(3);
+  TokenMerge merge(2, 1);
+  const Matrix all = first_rows(encoder, 0, nullptr, &merge);
+  EXPECT_EQ(all.rows(), kTokens - 6);
+  const Matrix one = first_rows(encoder, 1, nullptr, &merge);
+  EXPECT_EQ(one.rows(), 1u);
+  EXPECT_EQ(0, std::memcmp(all.data(), one.data(), one.size() * sizeof(float)));
+}
+
+TEST(Encoder, EveryQueryIsMadeWhereTheMaskDependsOnIt) {
+  const Encoder encoder = test::random_encoder(2);
+  Workspace workspace(workspace_shape(encoder, kTokens));
+  const Matrix bias = test::random_matrix(kTokens, kTokens, 8);
+  for (const AttentionMask& mask : {AttentionMask{.causal = true}, AttentionMask{.bias = bias}}) {
+    Matrix all = test::random_matrix(kTokens, test::kEncoderWidth, 5);
+    Matrix some = test::random_matrix(kTokens, test::kEncoderWidth, 5);
+    encode(encoder, all, workspace, nullptr, {.mask = mask});
+    EXPECT_EQ(encode(encoder, some, workspace, nullptr, {.mask = mask, .wanted = 1}).rows, kTokens);
+    EXPECT_EQ(0, std::memcmp(all.data(), some.data(), all.size() * sizeof(float)));
+  }
+}
+
 TEST(Encoder, DecodingStepByStepEqualsTheFullCausalPass) {
   const Encoder encoder = test::random_encoder(3);
   Matrix full = test::random_matrix(kTokens, test::kEncoderWidth, 5);
   Workspace workspace(workspace_shape(encoder, kTokens));
-  encode(encoder, full, workspace, nullptr, {.causal = true});
+  encode(encoder, full, workspace, nullptr, {.mask = {.causal = true}});
 
   std::vector<KeyValueCache> caches = make_caches(encoder, kTokens);
   for (size_t t = 0; t < kTokens; ++t) {

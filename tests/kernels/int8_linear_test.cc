@@ -24,7 +24,7 @@ ReadRows rows_of(const Matrix& weights) {
 /// The sums in 64 bits from the bytes themselves, scaled as the kernel scales them.
 void expect_exact_sums(const Int8Linear& linear, const Matrix& x, Isa isa) {
   Matrix y(x.rows(), linear.out);
-  apply(linear, {}, x, y, {}, nullptr, isa);
+  apply(linear, {}, {0, linear.out}, x, y, {}, nullptr, isa);
   std::vector<std::uint8_t> bytes(linear.in);
   for (size_t r = 0; r < x.rows(); ++r) {
     const QuantizedRow row =
@@ -59,7 +59,7 @@ TEST(Int8Linear, WeightsThatAreNotNumbersDoNotBecomeNumbers) {
     weights(1, 7) = odd;
     const Int8Linear linear = pack_int8(2, 16, quantizing(16, rows_of(weights)));
     Matrix y(1, 2);
-    apply(linear, {}, test::random_matrix(1, 16, 2), y, {});
+    apply(linear, {}, {0, 2}, test::random_matrix(1, 16, 2), y, {});
     EXPECT_TRUE(std::isfinite(y(0, 0)));
     EXPECT_FALSE(std::isfinite(y(0, 1)));
   }
@@ -157,6 +157,16 @@ TEST(Int8Linear, ComesCloseToTheFloatLayerWithAllThatFollowsIt) {
     squares += std::pow(exact.data()[i] - rough.data()[i], 2) / static_cast<double>(exact.size());
   EXPECT_LT(std::sqrt(squares), 0.1);
   EXPECT_GT(std::sqrt(squares), 1e-4) << "was it quantized at all?";
+}
+
+TEST(Int8Linear, LeavesOutColumnsThatNobodyWants) {
+  const Matrix weights = test::random_matrix(90, 24, 1), x = test::random_matrix(7, 24, 2);
+  const Linear linear = pack_int8_linear(90, 24, quantizing(24, rows_of(weights)), {});
+  Matrix all(7, 90), some(7, 90);
+  apply(linear, x, all);
+  apply_from(linear, 50, x, some);
+  for (size_t r = 0; r < 7; ++r)
+    for (size_t o = 0; o < 90; ++o) EXPECT_EQ(some(r, o), o >= 48 ? all(r, o) : 0.0f) << o;
 }
 
 TEST(Int8Linear, GivesTheSameBitsWhateverTheNumberOfWorkers) {

@@ -111,6 +111,30 @@ TEST(Linear, ReadsAndWritesColumnRangesWithoutTouchingTheRest) {
   }
 }
 
+TEST(Linear, LeavesOutColumnsThatNobodyWants) {
+  constexpr size_t kRows = 110,
+                   kOut = 300;  // whole blocks of OpenBLAS's columns and panels, and more
+  ThreadPool pool(2);
+  for (const Isa isa : available_isas()) {
+    const Case c({kRows, 24, kOut});
+    const Linear linear = c.packed(isa);
+    Matrix all(kRows, kOut);
+    apply(linear, c.x, all);
+    for (const size_t first : {size_t{0}, size_t{5}, size_t{16}, size_t{130}, size_t{299}})
+      for (ThreadPool* workers : {static_cast<ThreadPool*>(nullptr), &pool}) {
+        Matrix some(kRows, kOut);
+        apply_from(linear, first, c.x, some, workers);
+        for (size_t r = 0; r < kRows; ++r)
+          for (size_t o = 0; o < kOut; ++o) {
+            // Of the columns before, at most what shares a block with the first.
+            const bool wanted = o >= first, far = o + 128 <= first;
+            const float expected = wanted || (!far && some(r, o) != 0.0f) ? all(r, o) : 0.0f;
+            ASSERT_EQ(some(r, o), expected) << first << ' ' << o;
+          }
+      }
+  }
+}
+
 TEST(Linear, GivesTheSameBitsWhateverTheNumberOfWorkers) {
   ThreadPool two(2), five(5);
   for (const Isa isa : available_isas()) {

@@ -12,11 +12,17 @@ struct Projections {
   MatrixView queries, keys, values;
 };
 
-Projections project_self(const Attention& a, ConstMatrixView tokens, Workspace& workspace) {
+Projections project_self(const Attention& a, const AttentionInput& input, Workspace& workspace) {
+  const ConstMatrixView tokens = input.tokens;
   const MatrixView qkv = workspace.qkv(tokens.rows, a.qkv.out);
-  apply(a.qkv, tokens, qkv, {}, workspace.pool);
   const size_t q = a.query_width(), k = a.key_width();
-  return {qkv.col_range(0, q), qkv.col_range(q, k), qkv.col_range(q + k, k)};
+  const size_t asking = input.asking == 0 ? tokens.rows : input.asking;
+  const MatrixView asked = qkv.row_range(0, asking);
+  apply(a.qkv, tokens.row_range(0, asking), asked, {}, workspace.pool);
+  if (const size_t others = tokens.rows - asking; others > 0)
+    apply_from(a.qkv, q, tokens.row_range(asking, others), qkv.row_range(asking, others),
+               workspace.pool);
+  return {asked.col_range(0, q), qkv.col_range(q, k), qkv.col_range(q + k, k)};
 }
 
 Projections project_cross(const Attention& a, const AttentionInput& input, Workspace& workspace) {
@@ -98,8 +104,9 @@ MatrixView weigh(const Attention& a, const AttentionCall& call, MatrixView proba
 void attend(const Attention& a, const AttentionInput& input, Workspace& workspace, MatrixView y,
             const Epilogue& epilogue) {
   assert(a.crosses() == !input.memory.empty());
+  assert(input.asking == 0 || (!a.crosses() && !input.mask.causal && input.mask.bias.empty()));
   const Projections p =
-      a.crosses() ? project_cross(a, input, workspace) : project_self(a, input.tokens, workspace);
+      a.crosses() ? project_cross(a, input, workspace) : project_self(a, input, workspace);
   normalize_groups(a.query_norm, p.queries, workspace.pool);
   normalize_groups(a.key_norm, p.keys, workspace.pool);
 

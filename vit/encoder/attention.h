@@ -45,15 +45,18 @@ struct Attention {
 
 struct AttentionInput {
   ConstMatrixView tokens{};  ///< [T, D], where the queries come from
+  /// Only the first so many tokens ask, self-attention without causal mask or bias; 0: all.
+  size_t asking = 0;
   ConstMatrixView memory{};  ///< [S, D], the other sequence in cross-attention
   AttentionMask mask{};
   KeyValueCache* cache = nullptr;  ///< self-attention over the tokens seen so far
-  MatrixView probabilities{};      ///< [H·T, keys], filled if not empty
+  MatrixView probabilities{};      ///< [H·asking, keys], filled if not empty
   /// Heads whose output is taken as zero: what the model does without them.
   std::span<const size_t> silenced{};
 };
 
-/// y = epilogue(W_O · concat(heads)). `workspace` must have room for workspace_shape().
+/// y = epilogue(W_O · concat(heads)), a row for each token that asks. `workspace` must have room
+/// for workspace_shape().
 void attend(const Attention& attention, const AttentionInput& input, Workspace& workspace,
             MatrixView y, const Epilogue& epilogue = {});
 

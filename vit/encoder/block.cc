@@ -14,11 +14,17 @@ AttentionInput self_attention(const BlockInput& input, ConstMatrixView tokens, s
     probabilities = probabilities.row_range(branch * rows, rows);
   }
   return {.tokens = tokens,
+          .asking = input.wanted,
           .memory = {},
           .mask = input.mask,
           .cache = input.cache,
           .probabilities = probabilities,
           .silenced = input.silenced};
+}
+
+/// The rows of x that the block must bring up to date.
+MatrixView wanted_rows(const BlockInput& input, MatrixView x) {
+  return input.wanted == 0 ? x : x.row_range(0, input.wanted);
 }
 
 /// Those of `heads` that belong to a branch, as it counts them.
@@ -37,19 +43,21 @@ std::vector<size_t> heads_of_branch(std::span<const size_t> heads, const Block& 
 MatrixView forward_pre_norm(const Block& block, const BlockInput& input, Workspace& workspace,
                             MatrixView x) {
   const MatrixView normed = workspace.normed(x.rows, x.cols);
+  MatrixView wanted = wanted_rows(input, x);
   const AttentionBranch& attention = block.attention.front();
   normalize(attention.norm, x, normed, workspace.pool);
-  attend(attention.attention, self_attention(input, normed), workspace, x,
-         {.layer_scale = attention.layer_scale, .residual = x});
-  if (input.merge != nullptr)
-    x = input.merge->merge(last_keys(attention.attention, x.rows, workspace),
-                           attention.attention.key_value_heads, x);
+  attend(attention.attention, self_attention(input, normed), workspace, wanted,
+         {.layer_scale = attention.layer_scale, .residual = wanted});
+  if (input.merge != nullptr && input.wanted == 0)
+    wanted = input.merge->merge(last_keys(attention.attention, x.rows, workspace),
+                                attention.attention.key_value_heads, x);
 
   const MlpBranch& mlp = block.mlp.front();
-  const MatrixView left = normed.row_range(0, x.rows);
-  normalize(mlp.norm, x, left, workspace.pool);
-  feed_forward(mlp.mlp, left, workspace, x, {.layer_scale = mlp.layer_scale, .residual = x});
-  return x;
+  const MatrixView left = normed.row_range(0, wanted.rows);
+  normalize(mlp.norm, wanted, left, workspace.pool);
+  feed_forward(mlp.mlp, left, workspace, wanted,
+               {.layer_scale = mlp.layer_scale, .residual = wanted});
+  return wanted;
 }
 
 void copy(ConstMatrixView from, MatrixView to) {
@@ -57,11 +65,12 @@ void copy(ConstMatrixView from, MatrixView to) {
 }
 
 /// As above, but several branches read the same x before any of them changes it.
-void forward_branches(const Block& block, const BlockInput& input, Workspace& workspace,
-                      MatrixView x) {
+MatrixView forward_branches(const Block& block, const BlockInput& input, Workspace& workspace,
+                            MatrixView x) {
   const MatrixView normed = workspace.normed(x.rows, x.cols);
-  const MatrixView sum = workspace.update(x.rows, x.cols);
-  copy(x, sum);
+  const MatrixView wanted = wanted_rows(input, x);
+  const MatrixView sum = workspace.update(wanted.rows, x.cols);
+  copy(wanted, sum);
   for (size_t i = 0; i < block.attention.size(); ++i) {
     const AttentionBranch& branch = block.attention[i];
     normalize(branch.norm, x, normed, workspace.pool);
@@ -71,53 +80,62 @@ void forward_branches(const Block& block, const BlockInput& input, Workspace& wo
     attend(branch.attention, attention, workspace, sum,
            {.layer_scale = branch.layer_scale, .residual = sum});
   }
-  copy(sum, x);
+  copy(sum, wanted);
+  const MatrixView left = normed.row_range(0, wanted.rows);
   for (const MlpBranch& branch : block.mlp) {
-    normalize(branch.norm, x, normed, workspace.pool);
-    feed_forward(branch.mlp, normed, workspace, sum,
+    normalize(branch.norm, wanted, left, workspace.pool);
+    feed_forward(branch.mlp, left, workspace, sum,
                  {.layer_scale = branch.layer_scale, .residual = sum});
   }
-  copy(sum, x);
+  copy(sum, wanted);
+  return wanted;
 }
 
 /// x = norm(x + attention(x)); x = norm(x + mlp(x)).
-void forward_post_norm(const Block& block, const BlockInput& input, Workspace& workspace,
-                       MatrixView x) {
+MatrixView forward_post_norm(const Block& block, const BlockInput& input, Workspace& workspace,
+                             MatrixView x) {
+  const MatrixView wanted = wanted_rows(input, x);
   const AttentionBranch& attention = block.attention.front();
-  attend(attention.attention, self_attention(input, x), workspace, x,
-         {.layer_scale = attention.layer_scale, .residual = x});
-  normalize(attention.norm, x, x, workspace.pool);
+  attend(attention.attention, self_attention(input, x), workspace, wanted,
+         {.layer_scale = attention.layer_scale, .residual = wanted});
+  normalize(attention.norm, wanted, wanted, workspace.pool);
 
   const MlpBranch& mlp = block.mlp.front();
-  feed_forward(mlp.mlp, x, workspace, x, {.layer_scale = mlp.layer_scale, .residual = x});
-  normalize(mlp.norm, x, x, workspace.pool);
+  feed_forward(mlp.mlp, wanted, workspace, wanted,
+               {.layer_scale = mlp.layer_scale, .residual = wanted});
+  normalize(mlp.norm, wanted, wanted, workspace.pool);
+  return wanted;
 }
 
 /// x += norm(attention(x)); x += norm(mlp(x)).
-void forward_residual_post_norm(const Block& block, const BlockInput& input, Workspace& workspace,
-                                MatrixView x) {
-  const MatrixView update = workspace.update(x.rows, x.cols);
+MatrixView forward_residual_post_norm(const Block& block, const BlockInput& input,
+                                      Workspace& workspace, MatrixView x) {
+  const MatrixView wanted = wanted_rows(input, x);
+  const MatrixView update = workspace.update(wanted.rows, x.cols);
   const AttentionBranch& attention = block.attention.front();
   attend(attention.attention, self_attention(input, x), workspace, update);
   normalize(attention.norm, update, update, workspace.pool);
-  add(update, attention.layer_scale, x, workspace.pool);
+  add(update, attention.layer_scale, wanted, workspace.pool);
 
   const MlpBranch& mlp = block.mlp.front();
-  feed_forward(mlp.mlp, x, workspace, update);
+  feed_forward(mlp.mlp, wanted, workspace, update);
   normalize(mlp.norm, update, update, workspace.pool);
-  add(update, mlp.layer_scale, x, workspace.pool);
+  add(update, mlp.layer_scale, wanted, workspace.pool);
+  return wanted;
 }
 
 /// n = norm(x); x += scale · (attention(n) + mlp(n)).
-void forward_parallel(const Block& block, const BlockInput& input, Workspace& workspace,
-                      MatrixView x) {
+MatrixView forward_parallel(const Block& block, const BlockInput& input, Workspace& workspace,
+                            MatrixView x) {
+  const MatrixView wanted = wanted_rows(input, x);
   const AttentionBranch& attention = block.attention.front();
   const MatrixView normed = workspace.normed(x.rows, x.cols);
   normalize(attention.norm, x, normed, workspace.pool);
-  attend(attention.attention, self_attention(input, normed), workspace, x,
-         {.layer_scale = attention.layer_scale, .residual = x});
-  feed_forward(block.mlp.front().mlp, normed, workspace, x,
-               {.layer_scale = attention.layer_scale, .residual = x});
+  attend(attention.attention, self_attention(input, normed), workspace, wanted,
+         {.layer_scale = attention.layer_scale, .residual = wanted});
+  feed_forward(block.mlp.front().mlp, normed.row_range(0, wanted.rows), workspace, wanted,
+               {.layer_scale = attention.layer_scale, .residual = wanted});
+  return wanted;
 }
 
 }  // namespace
@@ -133,20 +151,16 @@ MatrixView forward(const Block& block, const BlockInput& input, Workspace& works
   assert(input.merge == nullptr || can_merge(block));
   switch (block.kind) {
     case BlockKind::kPreNorm:
-      if (block.attention.size() == 1) return forward_pre_norm(block, input, workspace, tokens);
-      forward_branches(block, input, workspace, tokens);
       break;
     case BlockKind::kPostNorm:
-      forward_post_norm(block, input, workspace, tokens);
-      break;
+      return forward_post_norm(block, input, workspace, tokens);
     case BlockKind::kResidualPostNorm:
-      forward_residual_post_norm(block, input, workspace, tokens);
-      break;
+      return forward_residual_post_norm(block, input, workspace, tokens);
     case BlockKind::kParallel:
-      forward_parallel(block, input, workspace, tokens);
-      break;
+      return forward_parallel(block, input, workspace, tokens);
   }
-  return tokens;
+  return block.attention.size() == 1 ? forward_pre_norm(block, input, workspace, tokens)
+                                     : forward_branches(block, input, workspace, tokens);
 }
 
 WorkspaceShape workspace_shape(const Block& block, size_t tokens) {

@@ -38,9 +38,12 @@ struct BlockInput {
   std::span<const size_t> silenced{};
   /// Merges tokens between attention and MLP, in pre-norm blocks of one branch; null: none.
   TokenMerge* merge = nullptr;
+  /// Only the first so many tokens are wanted, none of which merge; 0: all.
+  size_t wanted = 0;
 };
 
-/// tokens [T, D] are updated in place; the rows that are left are returned, all unless they merge.
+/// tokens [T, D] are updated in place; the rows that are left are returned: all, unless they merge
+/// or are not wanted.
 MatrixView forward(const Block& block, const BlockInput& input, Workspace& workspace,
                    MatrixView tokens);
 

@@ -30,23 +30,25 @@ MatrixView run_layer(const Layer& at, BlockInput input, Workspace& workspace, Ma
   return tokens;
 }
 
-}  // namespace
-
-void encode(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
-            const EncoderTaps* taps, const AttentionMask& mask) {
-  for (size_t layer = 0; layer < encoder.blocks.size(); ++layer)
-    run_layer({encoder.blocks[layer], layer}, {.mask = mask}, workspace, tokens, taps);
+/// How many tokens of the last layer must be brought up to date; 0: all.
+size_t wanted_of_last(const EncoderInput& input, size_t tokens, const EncoderTaps* taps) {
+  const bool watched = taps != nullptr && (taps->attention || taps->block);
+  const bool masked = input.mask.causal || !input.mask.bias.empty();
+  return watched || masked || input.wanted >= tokens ? 0 : input.wanted;
 }
 
-MatrixView encode_merging(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
-                          TokenMerge& merge, const EncoderTaps* taps) {
-  merge.start(tokens.rows);
+}  // namespace
+
+MatrixView encode(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
+                  const EncoderTaps* taps, const EncoderInput& input) {
+  assert(input.merge == nullptr || !input.mask.any());
+  if (input.merge != nullptr) input.merge->start(tokens.rows);
   for (size_t layer = 0; layer < encoder.blocks.size(); ++layer) {
+    BlockInput block{.mask = input.mask, .merge = input.merge};
     // Before the first merge every token stands for itself, and there is nothing to add.
-    AttentionMask mask;
-    if (layer > 0) mask.key_bias = merge.key_bias();
-    tokens = run_layer({encoder.blocks[layer], layer}, {.mask = mask, .merge = &merge}, workspace,
-                       tokens, taps);
+    if (input.merge != nullptr && layer > 0) block.mask.key_bias = input.merge->key_bias();
+    if (layer + 1 == encoder.blocks.size()) block.wanted = wanted_of_last(input, tokens.rows, taps);
+    tokens = run_layer({encoder.blocks[layer], layer}, block, workspace, tokens, taps);
   }
   return tokens;
 }

@@ -23,15 +23,21 @@ struct EncoderTaps {
   std::vector<std::vector<size_t>> silenced;
 };
 
-/// tokens [T, D] become their encodings, in place. `workspace` must have room for
-/// workspace_shape().
-void encode(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
-            const EncoderTaps* taps = nullptr, const AttentionMask& mask = {});
+/// What may accompany a sequence through an encoder.
+struct EncoderInput {
+  AttentionMask mask{};  ///< of every layer; not together with merge
+  /// Merges tokens layer by layer, every block being one that can_merge(); null: none.
+  TokenMerge* merge = nullptr;
+  /// The encodings of the first so many tokens are wanted; 0: of all. The last layer then makes
+  /// keys and values of every token and the rest for these alone, unless a tap looks at it or the
+  /// mask is causal or has a bias for each query.
+  size_t wanted = 0;
+};
 
-/// The same with tokens merged layer by layer; returns the rows that are left. Every block must be
-/// one that can_merge().
-MatrixView encode_merging(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
-                          TokenMerge& merge, const EncoderTaps* taps = nullptr);
+/// tokens [T, D] become their encodings, in place; returns the rows that are left: those wanted at
+/// least. `workspace` must have room for workspace_shape().
+MatrixView encode(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
+                  const EncoderTaps* taps = nullptr, const EncoderInput& input = {});
 
 /// The next tokens of a sequence whose earlier ones are in `caches`, one per layer.
 void encode_next(const Encoder& encoder, MatrixView tokens, Workspace& workspace,

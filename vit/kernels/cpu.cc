@@ -1,5 +1,7 @@
 #include "vit/kernels/cpu.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -38,6 +40,15 @@ bool has_vnni([[maybe_unused]] Isa isa) {
   if (isa == Isa::kAvx2) return __builtin_cpu_supports("avxvnni");
 #endif
   return false;
+}
+
+std::size_t second_level_cache() {
+  constexpr long kUsual = 512 * 1024, kLeast = 256 * 1024;
+  long bytes = 0;
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+  return static_cast<std::size_t>(bytes <= 0 ? kUsual : std::max(bytes, kLeast));
 }
 
 Isa choose_isa(const char* forced) {

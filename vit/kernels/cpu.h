@@ -1,6 +1,7 @@
 /// Which instruction sets this machine has, and which one the kernels use.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -16,6 +17,9 @@ std::vector<Isa> available_isas();
 
 /// Whether the machine multiplies and adds bytes in one instruction of this set's width.
 bool has_vnni(Isa isa);
+
+/// Bytes of a core's second-level cache, or what is usual where the system does not say.
+std::size_t second_level_cache();
 
 /// The best available one, or the one that the environment variable VIT_ISA names. Read once;
 /// throws an Error if it names none, or one that this machine lacks.

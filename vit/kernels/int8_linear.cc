@@ -94,18 +94,19 @@ std::vector<std::int8_t> quantized_row(const Int8Linear& linear, size_t output) 
   return row;
 }
 
-void apply(const Int8Linear& linear, std::span<const float> bias, ConstMatrixView x, MatrixView y,
-           const Epilogue& epilogue, ThreadPool* pool, Isa isa) {
+void apply(const Int8Linear& linear, std::span<const float> bias, const ColumnRange& columns,
+           ConstMatrixView x, MatrixView y, const Epilogue& epilogue, ThreadPool* pool, Isa isa) {
   assert(x.cols == linear.in && y.cols == linear.out && x.rows == y.rows);
   const IsaKernels& kernels = isa_kernels(isa);
   thread_local QuantizedRows rows;
-  quantize_rows(kernels, x, linear.padded_in, rows, pool);
+  const size_t stride = row_stride(linear.padded_in, 1);
+  quantize_rows(kernels, x, stride, rows, pool);
   const QuantizedRows& quantized = rows;  // the name `rows` means another buffer on another thread
 
-  share_output(pool, x.rows, linear.out, kInt8Panel, [&](const OutputRange& range) {
+  share_output(pool, x.rows, columns, kInt8Panel, [&](const OutputRange& range) {
     kernels.int8_linear({.out = make_tile_output(bias, y, epilogue, range),
-                         .x = quantized.bytes.data() + range.first_row * linear.padded_in,
-                         .x_stride = linear.padded_in,
+                         .x = quantized.bytes.data() + range.first_row * stride,
+                         .x_stride = stride,
                          .row_scales = quantized.scales.data() + range.first_row,
                          .row_zeros = quantized.zeros.data() + range.first_row,
                          .panels = linear.panels.data() + range.first_column * linear.padded_in,

@@ -32,6 +32,7 @@ struct LinearTile {
   size_t x_stride;
   const float* panels;  ///< [panel][in][panel width]
   size_t in;
+  size_t cached;  ///< numbers of x that stay in the second-level cache while panels pass by
 };
 
 constexpr size_t kInt8Panel = 16;  ///< outputs side by side

@@ -24,6 +24,12 @@ void fill_panel(const float* rows, size_t count, size_t in, size_t width, float*
     for (size_t c = 0; c < count; ++c) panel[k * width + c] = rows[c * in + k];
 }
 
+/// What of x may stay in the second-level cache: some of that is for the panels that pass by.
+size_t cached_numbers() {
+  static const size_t numbers = second_level_cache() / sizeof(float) * 5 / 8;
+  return numbers;
+}
+
 void apply_packed(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue,
                   const OutputRange& range) {
   isa_kernels(linear.isa)
@@ -31,7 +37,8 @@ void apply_packed(const Linear& linear, ConstMatrixView x, MatrixView y, const E
                .x = x.row(range.first_row),
                .x_stride = x.stride,
                .panels = linear.weights.data() + range.first_column * linear.in,
-               .in = linear.in});
+               .in = linear.in,
+               .cached = cached_numbers()});
 }
 
 /// A product of OpenBLAS and a second pass: the residual may be y itself, so the product goes to
@@ -55,6 +62,25 @@ void apply_portable(const Linear& linear, ConstMatrixView x, MatrixView y, const
         epilogue.layer_scale.empty() ? nullptr : epilogue.layer_scale.data() + first;
     kernels.add_row(p.row(r), scale, out, count);
   }
+}
+
+void apply_columns(const Linear& linear, const ColumnRange& columns, ConstMatrixView x,
+                   MatrixView y, const Epilogue& epilogue, ThreadPool* pool) {
+  assert(x.cols == linear.in && y.cols == linear.out && x.rows == y.rows);
+  assert(epilogue.layer_scale.empty() || epilogue.layer_scale.size() >= linear.out);
+  assert(epilogue.residual.empty() || epilogue.residual.cols == linear.out);
+  if (linear.int8 != nullptr)
+    return apply(*linear.int8, linear.bias, columns, x, y, epilogue, pool, linear.isa);
+  if (linear.isa != Isa::kBaseline)
+    return share_output(
+        pool, x.rows, columns, isa_kernels(linear.isa).panel_width,
+        [&](const OutputRange& range) { apply_packed(linear, x, y, epilogue, range); });
+  const size_t before = columns.first / kPortableColumns;
+  const size_t blocks = (columns.end + kPortableColumns - 1) / kPortableColumns;
+  parallel_for(pool, blocks - before, [&](size_t task, size_t) {
+    const size_t first = (before + task) * kPortableColumns;
+    apply_portable(linear, x, y, epilogue, first, std::min(kPortableColumns, columns.end - first));
+  });
 }
 
 }  // namespace
@@ -104,21 +130,12 @@ Linear pack_linear(size_t out, size_t in, const ReadRows& read_rows, std::span<c
 
 void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue,
            ThreadPool* pool) {
-  assert(x.cols == linear.in && y.cols == linear.out && x.rows == y.rows);
-  assert(epilogue.layer_scale.empty() || epilogue.layer_scale.size() >= linear.out);
-  assert(epilogue.residual.empty() || epilogue.residual.cols == linear.out);
-  if (linear.int8 != nullptr)
-    return apply(*linear.int8, linear.bias, x, y, epilogue, pool, linear.isa);
-  if (linear.isa != Isa::kBaseline)
-    return share_output(
-        pool, x.rows, linear.out, isa_kernels(linear.isa).panel_width,
-        [&](const OutputRange& range) { apply_packed(linear, x, y, epilogue, range); });
-  parallel_for(pool, (linear.out + kPortableColumns - 1) / kPortableColumns,
-               [&](size_t task, size_t) {
-                 const size_t first = task * kPortableColumns;
-                 apply_portable(linear, x, y, epilogue, first,
-                                std::min(kPortableColumns, linear.out - first));
-               });
+  apply_columns(linear, {0, linear.out}, x, y, epilogue, pool);
+}
+
+void apply_from(const Linear& linear, size_t first, ConstMatrixView x, MatrixView y,
+                ThreadPool* pool) {
+  apply_columns(linear, {first, linear.out}, x, y, {}, pool);
 }
 
 }  // namespace vit

@@ -49,6 +49,14 @@ struct Epilogue {
   ConstMatrixView residual{};            ///< like y, or empty; may be y itself
 };
 
+/// How far apart the rows of an x should lie, at least `cols`: a multiple of 2 KB apart, a tile's
+/// rows fall into one or two sets of the first-level cache and drive each other out.
+constexpr size_t row_stride(size_t cols, size_t bytes_each = sizeof(float)) {
+  constexpr size_t kFewSets = 2048, kLine = 64;
+  return cols * bytes_each % kFewSets == 0 ? cols + kLine / bytes_each : cols;
+}
+static_assert(row_stride(3072) == 3088 && row_stride(768) == 768 && row_stride(4096, 1) == 4160);
+
 /// A worker's share of the output.
 struct OutputRange {
   size_t first_row;
@@ -57,18 +65,26 @@ struct OutputRange {
   size_t columns;
 };
 
-/// Calls `work` for shares that are whole tiles. Each worker has rows of its own, the same in every
-/// layer, so that they stay in its cache; their columns are cut into shares with which others can
-/// help. With too few rows for that all workers share columns.
+/// Columns [first, end) of the output.
+struct ColumnRange {
+  size_t first;
+  size_t end;
+};
+
+/// Calls `work` for shares that are whole tiles; the first may begin before `columns`. Each worker
+/// has rows of its own, the same in every layer, so that they stay in its cache; their columns are
+/// cut into shares with which others can help. With too few rows for that all workers share
+/// columns.
 template <typename Work>
-void share_output(ThreadPool* pool, size_t rows, size_t columns, size_t panel_width,
+void share_output(ThreadPool* pool, size_t rows, const ColumnRange& columns, size_t panel_width,
                   const Work& work) {
   constexpr size_t kPanelsPerShare = 4, kSharesPerOwner = 16, kRowsPerOwner = 48;
-  const size_t panels = (columns + panel_width - 1) / panel_width;
+  const size_t before = columns.first / panel_width;
+  const size_t panels = (columns.end + panel_width - 1) / panel_width - before;
   const size_t owners = owner_count(pool);
   const auto column_share = [&](size_t share, size_t shares, size_t first_row, size_t count) {
-    const size_t first = share * panels / shares * panel_width;
-    const size_t end = std::min(columns, (share + 1) * panels / shares * panel_width);
+    const auto border = [&](size_t i) { return (before + i * panels / shares) * panel_width; };
+    const size_t first = border(share), end = std::min(columns.end, border(share + 1));
     work(OutputRange{first_row, count, first, end - first});
   };
   if (owners == 1) return column_share(0, 1, 0, rows);
@@ -91,5 +107,10 @@ TileOutput make_tile_output(std::span<const float> bias, MatrixView y, const Epi
 
 void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue = {},
            ThreadPool* pool = nullptr);
+
+/// As apply(), where only y's columns from `first` on are wanted: the others may be filled as well
+/// or left as they are, as suits the panels.
+void apply_from(const Linear& linear, size_t first, ConstMatrixView x, MatrixView y,
+                ThreadPool* pool = nullptr);
 
 }  // namespace vit

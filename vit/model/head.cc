@@ -50,10 +50,11 @@ void attention_of(const AttentionPool& pool, const Pooled& seen, Workspace& work
   feed_forward(pool.mlp, normed, workspace, as_row(out), {.residual = as_row(out)});
 }
 
-/// What pooling sees of the tokens: the patches, or all of them.
+/// What pooling sees of the tokens: the patches, or all of them. Where the class token alone is
+/// read, there may be no others.
 Pooled seen_by(const Head& head, ConstMatrixView tokens, std::span<const float> sizes,
                MatrixView attention) {
-  const size_t first = head.pool_prefix ? 0 : head.prefix;
+  const size_t first = head.pool_prefix ? 0 : std::min(head.prefix, tokens.rows);
   return {tokens.row_range(first, tokens.rows - first),
           sizes.empty() ? sizes : sizes.subspan(first), attention};
 }
@@ -83,18 +84,18 @@ void pool_tokens(const Head& head, ConstMatrixView tokens, const Pooled& seen, W
   }
 }
 
-/// Only what pooling reads needs the final norm: with a class token that is one row, or two.
-void normalize_needed(const Head& head, MatrixView tokens, ThreadPool* pool) {
-  const bool few = head.pooling == Pooling::kClass;
-  const MatrixView needed = few ? tokens.row_range(0, head.distills ? 2 : 1) : tokens;
-  normalize(head.final_norm, needed, needed, pool);
-}
-
 }  // namespace
+
+size_t tokens_read(const Head& head) {
+  if (head.pooling != Pooling::kClass) return 0;
+  return head.distills ? 2 : 1;
+}
 
 void answer(const Head& head, MatrixView tokens, Workspace& workspace, HeadScratch& scratch,
             std::span<float> output, MatrixView attention) {
-  normalize_needed(head, tokens, workspace.pool);
+  const size_t read = tokens_read(head);
+  const MatrixView needed = read == 0 ? tokens : tokens.row_range(0, read);
+  normalize(head.final_norm, needed, needed, workspace.pool);
   scratch.pooled.resize(head.pooling == Pooling::kClassAndMean ? 2 * tokens.cols : tokens.cols);
   std::span<float> features = scratch.pooled;
   pool_tokens(head, tokens, seen_by(head, tokens, scratch.sizes, attention), workspace, features);

@@ -38,8 +38,12 @@ struct HeadScratch {
   std::vector<float> hidden;
 };
 
-/// tokens [T, D] are normalised in place; `output` has the length of the model's answer.
-/// `attention` [H, pooled tokens], if not empty, receives the attention pool's own weights.
+/// answer() reads no more than the first so many tokens; 0: it reads all.
+size_t tokens_read(const Head& head);
+
+/// tokens [T, D], or those read of them, are normalised in place; `output` has the length of the
+/// model's answer. `attention` [H, pooled tokens], if not empty, receives the attention pool's own
+/// weights.
 void answer(const Head& head, MatrixView tokens, Workspace& workspace, HeadScratch& scratch,
             std::span<float> output, MatrixView attention = {});
 

@@ -46,14 +46,10 @@ void run(const Model& model, ModelWorkspace& workspace, std::span<float> output,
   if (taps != nullptr && taps->tokens) taps->tokens(workspace.tokens);
 
   const EncoderTaps* encoder_taps = taps == nullptr ? nullptr : &taps->encoder;
-  MatrixView tokens = workspace.tokens;
-  if (workspace.merge) {
-    tokens =
-        encode_merging(model.encoder, tokens, workspace.encoder, *workspace.merge, encoder_taps);
-    workspace.head.sizes = workspace.merge->sizes();
-  } else {
-    encode(model.encoder, tokens, workspace.encoder, encoder_taps);
-  }
+  TokenMerge* merge = workspace.merge ? &*workspace.merge : nullptr;
+  const MatrixView tokens = encode(model.encoder, workspace.tokens, workspace.encoder, encoder_taps,
+                                   {.merge = merge, .wanted = tokens_read(model.head)});
+  if (merge != nullptr) workspace.head.sizes = merge->sizes();
 
   Matrix pooling;
   const MatrixView weights = pooling_weights(model, taps, tokens.rows, pooling);
