@@ -24,13 +24,27 @@ Linear random_linear(size_t out, size_t in, const Matrix& weights) {
       test::random_vector(out, 3));
 }
 
+/// Rows as far apart as those of a model's activations.
+class Activations {
+ public:
+  Activations(size_t rows, size_t cols)
+      : numbers_(test::random_matrix(rows, row_stride(cols), 2)),
+        view_(numbers_.data(), rows, cols, row_stride(cols)) {}
+  operator MatrixView() const { return view_; }
+  operator ConstMatrixView() const { return view_; }
+
+ private:
+  Matrix numbers_;
+  MatrixView view_;
+};
+
 /// args: rows, in, out. Against OpenBLAS's product alone.
 void linear_layer(benchmark::State& state, Activation activation) {
   const auto rows = static_cast<size_t>(state.range(0)), in = static_cast<size_t>(state.range(1)),
              out = static_cast<size_t>(state.range(2));
-  const Matrix weights = test::random_matrix(out, in, 1), x = test::random_matrix(rows, in, 2);
+  const Matrix weights = test::random_matrix(out, in, 1);
+  const Activations x(rows, in), y(rows, out);
   const Linear linear = random_linear(out, in, weights);
-  Matrix y(rows, out);
   interleave(
       state, [&] { apply(linear, x, y, {.activation = activation}); },
       [&] { gemm(x, weights, Transpose::kYes, y); });
@@ -55,14 +69,14 @@ BENCHMARK_CAPTURE(linear_layer, gelu, Activation::kGelu)->Args({197, 768, 3072})
 void int8_layer(benchmark::State& state) {
   const auto rows = static_cast<size_t>(state.range(0)), in = static_cast<size_t>(state.range(1)),
              out = static_cast<size_t>(state.range(2));
-  const Matrix weights = test::random_matrix(out, in, 1), x = test::random_matrix(rows, in, 2);
+  const Matrix weights = test::random_matrix(out, in, 1);
+  const Activations x(rows, in), y(rows, out);
   const Linear exact = random_linear(out, in, weights);
   const Linear rough = pack_int8_linear(
       out, in,
       quantizing(in, [&](size_t first, size_t count,
                          float* to) { std::copy_n(weights.view().row(first), count * in, to); }),
       test::random_vector(out, 3));
-  Matrix y(rows, out);
   interleave(
       state, [&] { apply(rough, x, y); }, [&] { apply(exact, x, y); });
   state.counters["GMAC/s"] =

@@ -32,6 +32,11 @@ TEST(Cpu, RefusesAnInstructionSetThatTheMachineLacks) {
   EXPECT_THROW(choose_isa("avx512"), Error);
 }
 
+TEST(Cpu, ASecondLevelCacheIsOfASizeThatExists) {
+  EXPECT_GE(second_level_cache(), 256u * 1024);
+  EXPECT_LE(second_level_cache(), 256u * 1024 * 1024);
+}
+
 TEST(Cpu, EveryTableAnswersForItsOwnInstructionSet) {
   for (const Isa isa : available_isas()) EXPECT_EQ(isa_kernels(isa).isa, isa);
 }

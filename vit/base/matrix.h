@@ -1,12 +1,10 @@
 /// Rank-2 views and their one owner. A view never owns and is passed by value; `Matrix` owns.
 #pragma once
 
-#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -97,20 +95,11 @@ class Matrix {
   };
   using Buffer = std::unique_ptr<float[], Free>;
 
-  static Buffer allocate(size_t count);
+  static Buffer allocate(size_t count);  // zeroed
 
   size_t rows_ = 0;
   size_t cols_ = 0;
   Buffer data_;
 };
-
-inline Matrix::Buffer Matrix::allocate(size_t count) {
-  if (count == 0) return {};
-  const size_t bytes = (count * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
-  auto* p = static_cast<float*>(std::aligned_alloc(kAlignment, bytes));
-  if (p == nullptr) throw std::bad_alloc();
-  std::fill_n(p, count, 0.0f);
-  return Buffer(p);
-}
 
 }  // namespace vit

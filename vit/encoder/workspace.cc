@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <cassert>
 
+#include "vit/kernels/linear.h"
+
 namespace vit {
 namespace {
 
+/// Room for `rows` rows of up to `cols` columns, whatever stride those have.
 void grow(Matrix& buffer, size_t rows, size_t cols) {
-  if (buffer.size() < rows * cols) buffer = Matrix(rows, cols);
+  constexpr size_t kLine = Matrix::kAlignment / sizeof(float);
+  if (cols > 0 && buffer.size() < rows * (cols + kLine)) buffer = Matrix(rows, cols + kLine);
 }
 
 }  // namespace
@@ -31,13 +35,13 @@ void Workspace::reserve(const WorkspaceShape& shape) {
 }
 
 MatrixView Workspace::probabilities(size_t rows, size_t cols) {
-  grow(probabilities_, rows, cols);
-  return part(probabilities_, rows, cols);
+  if (probabilities_.size() < rows * cols) probabilities_ = Matrix(rows, cols);
+  return {probabilities_.data(), rows, cols};
 }
 
 MatrixView Workspace::part(Matrix& buffer, size_t rows, size_t cols) {
-  assert(rows * cols <= buffer.size() && "the workspace was reserved for less");
-  return {buffer.data(), rows, cols};
+  assert(rows * row_stride(cols) <= buffer.size() && "the workspace was reserved for less");
+  return {buffer.data(), rows, cols, row_stride(cols)};
 }
 
 }  // namespace vit

@@ -100,11 +100,16 @@ void pack_keys(ConstMatrixView keys, size_t width, float* panels) {
 /// Values of one head, `width` columns after another: read in place, their distant rows would fall
 /// into few sets of the first-level cache and drive each other out. Missing columns are zero.
 void pack_values(ConstMatrixView values, size_t width, float* panels) {
+  constexpr size_t kPiece = 8, kPieceBytes = kPiece * sizeof(float);
   for (size_t column = 0; column < values.cols; column += width) {
     const size_t count = std::min(width, values.cols - column);
     for (size_t r = 0; r < values.rows; ++r, panels += width) {
-      std::copy_n(values.row(r) + column, count, panels);
-      std::fill_n(panels + count, width - count, 0.0f);
+      // Pieces of a fixed size need no call each.
+      const float* from = values.row(r) + column;
+      size_t c = 0;
+      for (; c + kPiece <= count; c += kPiece) std::memcpy(panels + c, from + c, kPieceBytes);
+      for (; c < count; ++c) panels[c] = from[c];
+      for (; c < width; ++c) panels[c] = 0.0f;
     }
   }
 }

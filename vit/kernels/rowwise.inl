@@ -1,25 +1,32 @@
 // Kernels on one row. Included once per instruction set, after vector.inl.
 
+inline Vec squared(Vec v) {
+  return v * v;
+}
+
+// Two sums side by side: the next need not wait for the last.
 inline float sum_row(const float* x, size_t n) {
-  Vec total{};
+  Vec even{}, odd{};
   size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) total += load(x + i);
-  if (i < n) total += load_part(x + i, n - i, 0.0f);
-  return sum(total);
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    even += load(x + i);
+    odd += load(x + i + kLanes);
+  }
+  for (; i + kLanes <= n; i += kLanes) even += load(x + i);
+  if (i < n) odd += load_part(x + i, n - i, 0.0f);
+  return sum(even + odd);
 }
 
 inline float sum_squares_row(const float* x, float mean, size_t n) {
-  Vec total{};
+  Vec even{}, odd{};
   size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    const Vec d = load(x + i) - mean;
-    total += d * d;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    even += squared(load(x + i) - mean);
+    odd += squared(load(x + i + kLanes) - mean);
   }
-  if (i < n) {
-    const Vec d = load_part(x + i, n - i, mean) - mean;
-    total += d * d;
-  }
-  return sum(total);
+  for (; i + kLanes <= n; i += kLanes) even += squared(load(x + i) - mean);
+  if (i < n) odd += squared(load_part(x + i, n - i, mean) - mean);
+  return sum(even + odd);
 }
 
 // Two passes on purpose: E[x²] - E[x]² cancels in float when |mean| is large against the spread.

@@ -27,11 +27,14 @@ inline void store_part(float* p, Vec v, size_t n) {
 }
 
 /// The larger and the smaller of two numbers; a NaN in `x` stays. GCC makes a comparison and a
-/// blend of `limit > x ? limit : x` where AVX has one instruction.
+/// blend of `limit > x ? limit : x` where AVX has one instruction; of the masked ones it makes
+/// plain ones again, and it warns of the plain ones' header (GCC PR 105593).
 template <typename V>
 inline V at_least(V x, V limit) {
 #if defined(__x86_64__)
-  if constexpr (sizeof(V) == 32)
+  if constexpr (sizeof(V) == 64)
+    return reinterpret_cast<V>(_mm512_maskz_max_ps(0xFFFF, limit, x));
+  else if constexpr (sizeof(V) == 32)
     return reinterpret_cast<V>(_mm256_max_ps(limit, x));
   else
 #endif
@@ -40,26 +43,30 @@ inline V at_least(V x, V limit) {
 template <typename V>
 inline V at_most(V x, V limit) {
 #if defined(__x86_64__)
-  if constexpr (sizeof(V) == 32)
+  if constexpr (sizeof(V) == 64)
+    return reinterpret_cast<V>(_mm512_maskz_min_ps(0xFFFF, limit, x));
+  else if constexpr (sizeof(V) == 32)
     return reinterpret_cast<V>(_mm256_min_ps(limit, x));
   else
 #endif
     return limit < x ? limit : x;
 }
 
-/// All lanes into one, halves first: few steps, each waiting for the one before.
+/// All lanes into one, halves first: few steps, each waiting for the one before. The halves are
+/// shuffles: copied through memory they would keep a loop's running sum there too.
 template <typename V, typename Combine>
 inline float fold(V v, const Combine& combine) {
-  if constexpr (sizeof(V) > 16) {
-    typedef float Half __attribute__((vector_size(sizeof(V) / 2)));
-    Half low, high;
-    __builtin_memcpy(&low, &v, sizeof low);
-    __builtin_memcpy(&high, reinterpret_cast<const char*>(&v) + sizeof low, sizeof high);
-    return fold(combine(low, high), combine);
+  if constexpr (sizeof(V) == 64) {
+    return fold(combine(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7),
+                        __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15)),
+                combine);
+  } else if constexpr (sizeof(V) == 32) {
+    return fold(combine(__builtin_shufflevector(v, v, 0, 1, 2, 3),
+                        __builtin_shufflevector(v, v, 4, 5, 6, 7)),
+                combine);
   } else {
-    typedef int Order __attribute__((vector_size(16)));
-    v = combine(v, __builtin_shuffle(v, Order{2, 3, 0, 1}));
-    v = combine(v, __builtin_shuffle(v, Order{1, 0, 3, 2}));
+    v = combine(v, __builtin_shufflevector(v, v, 2, 3, 0, 1));
+    v = combine(v, __builtin_shufflevector(v, v, 1, 0, 3, 2));
     return v[0];
   }
 }

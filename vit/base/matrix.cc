@@ -1,0 +1,30 @@
+#include "vit/base/matrix.h"
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace vit {
+
+Matrix::Buffer Matrix::allocate(size_t count) {
+  if (count == 0) return {};
+  constexpr size_t kHugePage = 2 << 20;
+  const size_t alignment = count * sizeof(float) < kHugePage ? kAlignment : kHugePage;
+  const size_t bytes = (count * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
+  void* p = nullptr;
+  if (posix_memalign(&p, alignment, bytes) != 0) throw std::bad_alloc();
+#if defined(__linux__)
+  // Weights are read from end to end for every image: with huge pages few addresses need looking
+  // up. Whether there are any is no matter of right or wrong.
+  if (alignment == kHugePage) madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+  auto* numbers = static_cast<float*>(p);
+  std::fill_n(numbers, count, 0.0f);
+  return Buffer(numbers);
+}
+
+}  // namespace vit
