@@ -8,6 +8,7 @@
 
 #include "patch/resample_kernels.h"
 #include "vit/base/error.h"
+#include "vit/base/round.h"
 
 namespace vit::patch {
 namespace {
@@ -101,10 +102,6 @@ void make_filter(const Axis& axis, const Kernel& kernel, ResampleFilter& filter)
     std::int32_t* fixed = &filter.weights[i * filter.stride];
     for (size_t t = 0; t < end - begin; ++t) fixed[t] = to_fixed(filter.exact[t] / sum);
   }
-}
-
-size_t round_up(size_t value, size_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
 }
 
 // Turns blocks of rows on their side, so that a weight meets whole vectors of pixels, and back.

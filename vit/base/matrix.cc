@@ -8,13 +8,15 @@
 #include <cstdlib>
 #include <new>
 
+#include "vit/base/round.h"
+
 namespace vit {
 
 Matrix::Buffer Matrix::allocate(size_t count) {
   if (count == 0) return {};
   constexpr size_t kHugePage = 2 << 20;
   const size_t alignment = count * sizeof(float) < kHugePage ? kAlignment : kHugePage;
-  const size_t bytes = (count * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
+  const size_t bytes = round_up(count * sizeof(float), kAlignment);
   void* p = nullptr;
   if (posix_memalign(&p, alignment, bytes) != 0) throw std::bad_alloc();
 #if defined(__linux__)

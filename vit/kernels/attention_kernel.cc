@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "vit/base/owners.h"
+#include "vit/base/round.h"
 #include "vit/kernels/isa_kernels.h"
 
 namespace vit {
@@ -13,10 +14,6 @@ namespace {
 
 /// Scores that are alive at once, in floats: up to some 500 keys they stay in L1.
 constexpr size_t kScores = 6 * 1024;
-
-size_t round_up(size_t n, size_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
 
 /// One worker's share of the scratch buffer.
 struct Buffers {

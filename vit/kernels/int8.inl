@@ -5,46 +5,69 @@
 
 static_assert(kWholeTiles % kInt8Rows == 0);
 
-/// Integers to the numbers they stand for, then all that follows a linear layer.
-template <Activation kind, size_t kRows>
-inline void int8_rows(const Int8Tile& t, size_t row, size_t panel) {
-  prefetch_tile<kRows>(t.out, row, panel * kInt8Panel);
-  std::int32_t sums[kRows][kInt8Panel];
-  const std::int8_t* weights = t.panels + panel * t.inner * kInt8Panel;
-  int8_sums<kRows>(t, row, weights, sums);
-  for (size_t r = 0; r < kRows; ++r)
-    for (size_t c = 0; c < kInt8Panel; c += kLanes) {
-      const size_t column = panel * kInt8Panel + c;
-      VecInt sum, correction;
-      __builtin_memcpy(&sum, sums[r] + c, sizeof sum);
-      __builtin_memcpy(&correction, t.column_sums + column, sizeof correction);
-      const Vec exact = __builtin_convertvector(sum - correction * t.row_zeros[row + r], Vec);
-      const Vec v = exact * (load(t.column_scales + column) * t.row_scales[row + r]);
-      if (column + kLanes <= t.out.columns)
-        store_finished<kind>(t.out, v, row + r, column);
-      else
-        store_finished_part<kind>(t.out, v, row + r, column);
-    }
+/// Sums of one row to the numbers they stand for: kVectors of them, from `column` on.
+template <size_t kVectors>
+[[gnu::always_inline]] inline void from_sums(const Int8Tile& t, const std::int32_t* sums,
+                                             size_t row, size_t column, Vec (&numbers)[2]) {
+  const std::int32_t zero = t.row_zeros[row];
+  const float scale = t.row_scales[row];
+#pragma GCC unroll 2
+  for (size_t v = 0; v < kVectors; ++v) {
+    VecInt sum, correction;
+    __builtin_memcpy(&sum, sums + v * kLanes, sizeof sum);
+    __builtin_memcpy(&correction, t.column_sums + column + v * kLanes, sizeof correction);
+    const Vec exact = __builtin_convertvector(sum - correction * zero, Vec);
+    numbers[v] = exact * (load(t.column_scales + column + v * kLanes) * scale);
+  }
 }
 
-template <Activation kind, size_t kRows>
-inline void int8_rest(const Int8Tile& t, size_t row, size_t panel) {
+/// A tile of as many panels side by side: the integers, then all that follows a linear layer.
+template <Activation kind, size_t kRows, size_t kPanels>
+inline void int8_rows(const Int8Tile& t, size_t row, size_t column) {
+  constexpr size_t kColumns = kPanels * kInt8Panel;
+  constexpr size_t kVectors = kColumns < kPanelWidth ? 1 : 2;  // that are worked on at a time
+  prefetch_tile<kRows>(t.out, row, column);
+  alignas(64) std::int32_t sums[kRows][kColumns];
+  int8_sums<kRows, kPanels>(t, row, t.panels + column * t.inner, sums);
+#pragma GCC unroll 2
+  for (size_t c = 0; c < kColumns; c += kVectors * kLanes) {
+    Vec numbers[kRows][2] = {};
+#pragma GCC unroll 16
+    for (size_t r = 0; r < kRows; ++r)
+      from_sums<kVectors>(t, sums[r] + c, row + r, column + c, numbers[r]);
+    if (column + c + kPanelWidth <= t.out.columns)
+      store_rows<kind, kRows>(t.out, numbers, row, column + c);
+    else
+      store_last_rows<kind, kRows>(t.out, numbers, row, column + c);
+  }
+}
+
+template <Activation kind, size_t kRows, size_t kPanels>
+inline void int8_rest(const Int8Tile& t, size_t row, size_t column) {
   if constexpr (kRows > 0) {
     if (t.out.rows - row == kRows)
-      int8_rows<kind, kRows>(t, row, panel);
+      int8_rows<kind, kRows, kPanels>(t, row, column);
     else
-      int8_rest<kind, kRows - 1>(t, row, panel);
+      int8_rest<kind, kRows - 1, kPanels>(t, row, column);
   }
+}
+
+template <Activation kind, size_t kPanels>
+inline void int8_columns(const Int8Tile& t, size_t column) {
+  size_t row = 0;
+  for (; row + kInt8Rows <= t.out.rows; row += kInt8Rows)
+    int8_rows<kind, kInt8Rows, kPanels>(t, row, column);
+  int8_rest<kind, kInt8Rows - 1, kPanels>(t, row, column);
 }
 
 template <Activation kind>
 void int8_panels(const Int8Tile& t) {
-  for (size_t panel = 0; panel * kInt8Panel < t.out.columns; ++panel) {
-    size_t row = 0;
-    for (; row + kInt8Rows <= t.out.rows; row += kInt8Rows)
-      int8_rows<kind, kInt8Rows>(t, row, panel);
-    int8_rest<kind, kInt8Rows - 1>(t, row, panel);
-  }
+  size_t column = 0;
+  for (; column + (kInt8Panels - 1) * kInt8Panel < t.out.columns;
+       column += kInt8Panels * kInt8Panel)
+    int8_columns<kind, kInt8Panels>(t, column);
+  if constexpr (kInt8Panels > 1)
+    if (column < t.out.columns) int8_columns<kind, 1>(t, column);
 }
 
 inline void int8_linear(const Int8Tile& t) {

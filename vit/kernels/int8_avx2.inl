@@ -5,6 +5,7 @@
 // multiplications.
 
 constexpr size_t kInt8Rows = 4;  // 8 accumulators, 4 weights, 2 activations, ones, and one to spare
+constexpr size_t kInt8Panels = 1;
 
 inline __m256i load_bytes(const void* p) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(p));
@@ -22,9 +23,10 @@ inline __m256i multiply_bytes(__m256i acc, const __m256i (&a)[2], __m256i w0, __
   return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
-template <size_t kRows>
-inline void int8_sums(const Int8Tile& t, size_t row, const std::int8_t* panel,
-                      std::int32_t (&sums)[kRows][kInt8Panel]) {
+/// Not inline: among what follows, its registers would be kept in memory.
+template <size_t kRows, size_t>
+[[gnu::noinline]] void int8_sums(const Int8Tile& t, size_t row, const std::int8_t* panel,
+                                 std::int32_t (&sums)[kRows][kInt8Panel]) {
   __m256i acc[kRows][2] = {};
   const std::uint8_t* x = t.x + row * t.x_stride;
   for (size_t k = 0; k < t.inner; k += kInt8Group, panel += kInt8Group * kInt8Panel) {

@@ -5,14 +5,11 @@
 #include <numeric>
 
 #include "vit/base/int8.h"
+#include "vit/base/round.h"
 #include "vit/kernels/isa_kernels.h"
 
 namespace vit {
 namespace {
-
-size_t round_up(size_t n, size_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
 
 /// Where the integer of (output, k) stands.
 size_t position(const Int8Linear& linear, size_t output, size_t k) {
@@ -103,7 +100,7 @@ void apply(const Int8Linear& linear, std::span<const float> bias, const ColumnRa
   quantize_rows(kernels, x, stride, rows, pool);
   const QuantizedRows& quantized = rows;  // the name `rows` means another buffer on another thread
 
-  share_output(pool, x.rows, columns, kInt8Panel, [&](const OutputRange& range) {
+  share_output(pool, x.rows, columns, 2 * kInt8Panel, [&](const OutputRange& range) {
     kernels.int8_linear({.out = make_tile_output(bias, y, epilogue, range),
                          .x = quantized.bytes.data() + range.first_row * stride,
                          .x_stride = stride,

@@ -1,8 +1,8 @@
 // Sums of 8-bit products in plain C++, for int8.inl.
 
-constexpr size_t kInt8Rows = 1;
+constexpr size_t kInt8Rows = 1, kInt8Panels = 1;
 
-template <size_t kRows>
+template <size_t kRows, size_t>
 inline void int8_sums(const Int8Tile& t, size_t row, const std::int8_t* panel,
                       std::int32_t (&sums)[kRows][kInt8Panel]) {
   for (auto& line : sums)

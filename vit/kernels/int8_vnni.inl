@@ -3,26 +3,37 @@
 // or 16 (AVX-512 VNNI).
 
 constexpr size_t kInt8Rows = kVnniLanes == 16 ? 12 : 6;
+// Two vectors of outputs: activations that are loaded for one alone keep the multipliers waiting.
+constexpr size_t kInt8Panels = 2 * kVnniLanes / kInt8Panel;
 
-template <size_t kRows>
-inline void int8_sums(const Int8Tile& t, size_t row, const std::int8_t* panel,
-                      std::int32_t (&sums)[kRows][kInt8Panel]) {
+template <size_t kRows, size_t kPanels>
+[[gnu::always_inline]] inline void int8_sums(const Int8Tile& t, size_t row,
+                                             const std::int8_t* panels,
+                                             std::int32_t (&sums)[kRows][kPanels * kInt8Panel]) {
   typedef int Sums __attribute__((vector_size(kVnniLanes * 4)));
   typedef int UnalignedSums __attribute__((vector_size(kVnniLanes * 4), aligned(1), may_alias));
-  constexpr size_t kVectors = kInt8Panel / kVnniLanes;
+  constexpr size_t kVectors = kPanels * kInt8Panel / kVnniLanes;
+  const size_t panel_bytes = t.inner * kInt8Panel;
   Sums acc[kRows][kVectors] = {};
   const std::uint8_t* x = t.x + row * t.x_stride;
-  for (size_t k = 0; k < t.inner; k += 4, panel += 4 * kInt8Panel)
+#pragma GCC unroll 4
+  for (size_t k = 0; k < t.inner; k += 4, panels += 4 * kInt8Panel) {
+    Sums weights[kVectors];
+#pragma GCC unroll 2
+    for (size_t v = 0; v < kVectors; ++v) {
+      const size_t output = v * kVnniLanes;
+      weights[v] = *reinterpret_cast<const UnalignedSums*>(
+          panels + output / kInt8Panel * panel_bytes + output % kInt8Panel * 4);
+    }
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r) {
       int bytes;
       __builtin_memcpy(&bytes, x + r * t.x_stride + k, sizeof bytes);
 #pragma GCC unroll 2
       for (size_t v = 0; v < kVectors; ++v)
-        acc[r][v] =
-            add_products(acc[r][v], bytes - Sums{},
-                         *reinterpret_cast<const UnalignedSums*>(panel + 4 * kVnniLanes * v));
+        acc[r][v] = add_products(acc[r][v], bytes - Sums{}, weights[v]);
     }
+  }
 #pragma GCC unroll 16
   for (size_t r = 0; r < kRows; ++r) __builtin_memcpy(sums[r], acc[r], sizeof sums[r]);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "vit/base/round.h"
 #include "vit/kernels/gemm.h"
 #include "vit/kernels/int8_linear.h"
 #include "vit/kernels/isa_kernels.h"
@@ -13,10 +14,6 @@ namespace {
 /// Columns of a product that OpenBLAS is asked for. Fixed, so that every bit of the result is the
 /// same whatever the number of workers.
 constexpr size_t kPortableColumns = 128;
-
-size_t round_up(size_t n, size_t multiple) {
-  return (n + multiple - 1) / multiple * multiple;
-}
 
 /// rows: [count][in] of W, which become columns of the panel [in][width].
 void fill_panel(const float* rows, size_t count, size_t in, size_t width, float* panel) {

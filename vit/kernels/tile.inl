@@ -53,18 +53,7 @@ template <size_t kRows, size_t kVectors>
   }
 }
 
-/// What happens to a finished vector while it is still in registers.
-template <Activation kind>
-[[gnu::always_inline]] inline void store_finished(const TileOutput& t, Vec v, size_t row,
-                                                  size_t column) {
-  if (t.bias != nullptr) v += load(t.bias + column);
-  v = activate<kind>(v);
-  if (t.layer_scale != nullptr) v *= load(t.layer_scale + column);
-  if (t.residual != nullptr) v += load(t.residual + row * t.residual_stride + column);
-  store(t.y + row * t.y_stride + column, v);
-}
-
-/// The same for the last columns, which may not fill a vector.
+/// What happens to a finished vector of the last columns, which may not fill it.
 template <Activation kind>
 [[gnu::noinline]] void store_finished_part(const TileOutput& t, Vec v, size_t row, size_t column) {
   if (column >= t.columns) return;

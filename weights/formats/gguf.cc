@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "vit/base/round.h"
 #include "weights/formats/cursor.h"
 #include "weights/formats/mapped_file.h"
 
@@ -196,7 +197,7 @@ TensorFile read_gguf(const std::filesystem::path& path) {
   for (uint64_t i = 0; i < tensors; ++i) listed.push_back(take_tensor(cursor));
 
   const size_t alignment = alignment_of(file, where);
-  const size_t start = (cursor.at() + alignment - 1) / alignment * alignment;
+  const size_t start = round_up(cursor.at(), alignment);
   const auto data = mapped->bytes().subspan(std::min(start, mapped->bytes().size()));
   place_tensors(std::move(listed), data, alignment, where, file);
   file.storage.push_back(std::move(mapped));
