@@ -21,11 +21,20 @@ TEST(ParallelForOwners, RunsEveryIndexOfEveryPartOnce) {
   }
 }
 
-TEST(ParallelForOwners, OwnRowsAreWholeTilesAndCoverAll) {
-  for (const size_t owners : {1, 2, 3, 8})
+TEST(ParallelForOwners, OwnRowsAreWholeTilesAsManyForEach) {
+  for (const size_t owners : {1, 2, 3, 8, 64})
     for (const size_t rows : {1, 12, 13, 97, 197, 1000}) {
-      EXPECT_EQ(own_rows(rows, owners) % kWholeTiles, 0u);
-      EXPECT_GE(own_rows(rows, owners) * owners, rows);
+      size_t covered = 0, most = 0, least = rows;
+      for (size_t owner = 0; owner < owners; ++owner) {
+        const RowRange own = own_rows(rows, owners, owner);
+        EXPECT_EQ(own.first, covered);
+        covered += own.count;
+        EXPECT_TRUE(covered == rows || covered % kWholeTiles == 0);
+        most = std::max(most, own.count);
+        least = std::min(least, own.count);
+      }
+      EXPECT_EQ(covered, rows);
+      EXPECT_LT(most, least + 2 * kWholeTiles);  // one tile, or one and what does not fill one
     }
 }
 

@@ -20,9 +20,17 @@ inline size_t owner_count(const ThreadPool* pool) {
   return pool == nullptr ? 1 : std::min(pool->size(), kMostOwners);
 }
 
-/// Rows of one of `owners` that share `rows`, in whole tiles. The last has what is left.
-inline size_t own_rows(size_t rows, size_t owners) {
-  return ((rows + owners - 1) / owners + kWholeTiles - 1) / kWholeTiles * kWholeTiles;
+struct RowRange {
+  size_t first = 0;
+  size_t count = 0;
+};
+
+/// The rows of one of `owners` that share `rows`: whole tiles, as many as the others have or one
+/// more. Those that do not fill a tile are the last one's.
+inline RowRange own_rows(size_t rows, size_t owners, size_t owner) {
+  const size_t tiles = (rows + kWholeTiles - 1) / kWholeTiles;
+  const auto border = [&](size_t i) { return std::min(rows, i * tiles / owners * kWholeTiles); };
+  return {border(owner), border(owner + 1) - border(owner)};
 }
 
 /// Calls task(owner, index, worker) once for every index below `count` of each of owner_count(pool)
@@ -47,12 +55,13 @@ template <typename RowTask>
 void for_each_row(ThreadPool* pool, size_t rows, const RowTask& task) {
   constexpr size_t kRowsPerTask = 16;
   if (rows <= kRowsPerTask) pool = nullptr;
-  const size_t owners = owner_count(pool), own = own_rows(rows, owners);
-  const size_t pieces = (own + kRowsPerTask - 1) / kRowsPerTask;
+  const size_t owners = owner_count(pool), most = rows / owners + kWholeTiles;
+  const size_t pieces = (most + kRowsPerTask - 1) / kRowsPerTask;
   parallel_for_owners(pool, pieces, [&](size_t owner, size_t piece, size_t) {
-    const size_t first = owner * own + piece * kRowsPerTask;
-    const size_t end = std::min({rows, (owner + 1) * own, first + kRowsPerTask});
-    for (size_t row = first; row < end; ++row) task(row);
+    const RowRange own = own_rows(rows, owners, owner);
+    const size_t begin = std::min(own.count, piece * kRowsPerTask);
+    const size_t end = std::min(own.count, begin + kRowsPerTask);
+    for (size_t row = own.first + begin; row < own.first + end; ++row) task(row);
   });
 }
 

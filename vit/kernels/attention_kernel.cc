@@ -239,19 +239,17 @@ template <typename Work>
 void share_heads(ThreadPool* pool, const AttentionCall& call, const Work& work) {
   constexpr size_t kRowsToPayForPacking = 96;
   const size_t queries = call.queries.rows, owners = owner_count(pool);
-  const auto part = [&](size_t head, size_t index, size_t own, size_t worker) {
-    const size_t first = std::min(queries, index * own);
-    const size_t end = std::min(queries, first + own);
-    if (first < end) work(HeadTask{head, first, end - first}, worker);
+  const auto part = [&](size_t head, size_t parts, size_t index, size_t worker) {
+    const RowRange own = own_rows(queries, parts, index);
+    if (own.count > 0) work(HeadTask{head, own.first, own.count}, worker);
   };
-  const size_t own = own_rows(queries, owners);
-  if (owners > 1 && own >= kRowsToPayForPacking)
+  if (owners > 1 && queries >= owners * kRowsToPayForPacking)
     return parallel_for_owners(pool, call.heads, [&](size_t owner, size_t head, size_t worker) {
-      part(head, owner, own, worker);
+      part(head, owners, owner, worker);
     });
   const size_t parts = call.heads % owners == 0 || call.heads >= 4 * owners ? 1 : owners;
   parallel_for(pool, call.heads * parts, [&](size_t index, size_t worker) {
-    part(index / parts, index % parts, own_rows(queries, parts), worker);
+    part(index / parts, parts, index % parts, worker);
   });
 }
 

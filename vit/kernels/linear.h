@@ -78,7 +78,7 @@ struct ColumnRange {
 template <typename Work>
 void share_output(ThreadPool* pool, size_t rows, const ColumnRange& columns, size_t panel_width,
                   const Work& work) {
-  constexpr size_t kPanelsPerShare = 4, kSharesPerOwner = 16, kRowsPerOwner = 48;
+  constexpr size_t kPanelsPerShare = 2, kSharesPerOwner = 32, kRowsPerOwner = 48;
   const size_t before = columns.first / panel_width;
   const size_t panels = (columns.end + panel_width - 1) / panel_width - before;
   const size_t owners = owner_count(pool);
@@ -94,10 +94,9 @@ void share_output(ThreadPool* pool, size_t rows, const ColumnRange& columns, siz
     return parallel_for(pool, all,
                         [&](size_t share, size_t) { column_share(share, all, 0, rows); });
   }
-  const size_t own = own_rows(rows, owners);
   parallel_for_owners(pool, shares, [&](size_t owner, size_t share, size_t) {
-    const size_t first = std::min(rows, owner * own), end = std::min(rows, first + own);
-    if (first < end) column_share(share, shares, first, end - first);
+    const RowRange own = own_rows(rows, owners, owner);
+    column_share(share, shares, own.first, own.count);
   });
 }
 

@@ -118,17 +118,24 @@ template <Activation kind, size_t kRows>
   }
 }
 
-/// A tile's outputs lie in as many distant lines as it has rows. Asked for before the products,
+constexpr size_t kLine = 16;  // floats
+
+/// A tile's outputs lie in as many distant places as it has rows. Asked for before the products,
 /// they are there after them.
 template <size_t kRows>
 [[gnu::always_inline]] inline void prefetch_tile(const TileOutput& t, size_t row, size_t column) {
   const float* y = t.y + row * t.y_stride + column;
 #pragma GCC unroll 16
-  for (size_t r = 0; r < kRows; ++r) __builtin_prefetch(y + r * t.y_stride, 1);
+  for (size_t r = 0; r < kRows; ++r)
+#pragma GCC unroll 2
+    for (size_t c = 0; c < kPanelWidth; c += kLine) __builtin_prefetch(y + r * t.y_stride + c, 1);
   if (t.residual == nullptr || t.residual == t.y) return;
   const float* residual = t.residual + row * t.residual_stride + column;
 #pragma GCC unroll 16
-  for (size_t r = 0; r < kRows; ++r) __builtin_prefetch(residual + r * t.residual_stride);
+  for (size_t r = 0; r < kRows; ++r)
+#pragma GCC unroll 2
+    for (size_t c = 0; c < kPanelWidth; c += kLine)
+      __builtin_prefetch(residual + r * t.residual_stride + c);
 }
 
 template <Activation kind, size_t kRows>
