@@ -127,6 +127,22 @@ TEST(AttentionKernel, AddsSharedAndPerHeadAndPerKeyMasks) {
   }
 }
 
+TEST(AttentionKernel, AddsNumbersToAllScoresOfAKey) {
+  for (const Isa isa : available_isas())
+    for (const size_t keys : {5, 33, 90}) {
+      const Case c({13, keys, 2, 2, 2, 8, 8});
+      std::vector<float> per_key = test::random_vector(keys, 23);
+      AttentionCall call = c.call(isa);
+      call.mask.key_bias = per_key;
+      expect_matches_oracle(call);
+      per_key[keys - 2] = 5.0f;  // a token that stands for many
+      expect_matches_oracle(call);
+      per_key[3] = kHidden;
+      expect_matches_oracle(call);
+      EXPECT_EQ(run(call).probabilities(0, 3), 0.0f);
+    }
+}
+
 TEST(AttentionKernel, AQueryThatSeesNothingGetsZeros) {
   for (const Isa isa : available_isas()) {
     const Case c({3, 5, 1, 1, 1, 8, 8});

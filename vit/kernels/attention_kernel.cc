@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -24,6 +25,7 @@ struct Buffers {
   float* inverse_sums;  // [query block]
   float* score_sums;    // [query block, width / 2]
   float* score_bases;   // [query block]
+  float* score_starts;  // [padded keys]
 };
 
 struct Plan {
@@ -47,7 +49,7 @@ struct Plan {
 
   size_t floats() const {
     return padded_keys * head_width + keys * padded_values + query_block * padded_keys +
-           query_block * width + query_block * width / 2 + 2 * query_block;
+           query_block * width + query_block * width / 2 + 2 * query_block + padded_keys;
   }
   Buffers carve(float* p) const {
     Buffers b{};
@@ -58,6 +60,7 @@ struct Plan {
     b.inverse_sums = b.last_output + query_block * width;
     b.score_sums = b.inverse_sums + query_block;
     b.score_bases = b.score_sums + query_block * width / 2;
+    b.score_starts = b.score_bases + query_block;
     return b;
   }
 };
@@ -154,6 +157,20 @@ struct HeadTask {
   size_t queries;
 };
 
+/// Whether fast_block may be tried: it can add numbers to all scores of a key, if they are finite.
+bool is_fast(const AttentionCall& call, const Plan& plan) {
+  const AttentionMask& mask = call.mask;
+  return !mask.causal && mask.bias.empty() && plan.keys >= plan.width &&
+         std::ranges::all_of(mask.key_bias, [](float bias) { return std::isfinite(bias); });
+}
+
+/// What the scores begin with, which are scaled later.
+void fill_starts(const AttentionCall& call, const Plan& plan, float* starts) {
+  const float factor = 1.0f / call.scale;
+  for (size_t j = 0; j < plan.keys; ++j) starts[j] = call.mask.key_bias[j] * factor;
+  std::fill(starts + plan.keys, starts + plan.padded_keys, 0.0f);
+}
+
 /// One score after the other, then their mask, their largest, their powers: for all that fast_block
 /// cannot do.
 void score_block(const AttentionCall& call, const IsaKernels& kernels, const Plan& plan,
@@ -177,8 +194,8 @@ void score_block(const AttentionCall& call, const IsaKernels& kernels, const Pla
   }
 }
 
-/// Without a mask, powers are taken of a score before it leaves its register. Rows that this is not
-/// for (a key more than 50 above the first ones, scores that are huge or not finite) are done
+/// Where is_fast(), powers are taken of a score before it leaves its register. Rows that this is
+/// not for (a key more than 50 above the first ones, scores that are huge or not finite) are done
 /// again, one by one: what the others get must not depend on them.
 void fast_block(const AttentionCall& call, const IsaKernels& kernels, const Plan& plan,
                 const Buffers& buffers, const HeadTask& block) {
@@ -188,6 +205,7 @@ void fast_block(const AttentionCall& call, const IsaKernels& kernels, const Plan
                   .rows = block.queries,
                   .panels = buffers.keys,
                   .inner = d,
+                  .starts = call.mask.key_bias.empty() ? nullptr : buffers.score_starts,
                   .keys = plan.keys,
                   .factor = call.scale * 1.44269504f,  // / ln 2
                   .c = buffers.scores,
@@ -218,7 +236,8 @@ void attend_head(const AttentionCall& call, const IsaKernels& kernels, const Pla
             buffers.keys);
   pack_values(call.values.col_range(value_head * dv, dv), plan.width, buffers.values);
 
-  const bool fast = !call.mask.any() && plan.keys >= plan.width;
+  const bool fast = is_fast(call, plan);
+  if (fast && !call.mask.key_bias.empty()) fill_starts(call, plan, buffers.score_starts);
   const size_t end = task.first_query + task.queries;
   for (size_t query = task.first_query; query < end; query += plan.query_block) {
     const size_t count = std::min(plan.query_block, end - query);

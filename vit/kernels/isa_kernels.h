@@ -68,17 +68,19 @@ struct ProductTile {
   size_t c_stride;
 };
 
-/// Weights of attention before they are divided by their sums: c = 2^(factor · (a · panels) - a
-/// shift of the row's own).
+/// Weights of attention before they are divided by their sums: c = 2^(factor · (starts + a ·
+/// panels)
+/// - a shift of the row's own).
 struct ScoreTile {
   const float* a;
   size_t a_stride;
   size_t rows;
   const float* panels;  ///< [panel][inner][panel width]
   size_t inner;
-  size_t keys;   ///< at least a panel of them; the last panel may be partly filled
-  float factor;  ///< what a score is worth, as a power of two
-  float* c;      ///< rows of whole panels; what is behind `keys` means nothing
+  const float* starts;  ///< one finite number per column of whole panels; null: 0
+  size_t keys;          ///< at least a panel of them; the last panel may be partly filled
+  float factor;         ///< what a score is worth, as a power of two
+  float* c;             ///< rows of whole panels; what is behind `keys` means nothing
   size_t c_stride;
   float*
       totals;   ///< one per row: the sum of its weights; 2^120 or more, or NaN, if any may be wrong

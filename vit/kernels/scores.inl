@@ -16,6 +16,11 @@ inline float base_of(Vec scores, float factor) {
 template <size_t kRows, size_t kVectors>
 inline void score_rows(const ScoreTile& t, size_t row, const float* panel, size_t column) {
   Vec acc[kRows][kVectors] = {};
+  if (t.starts != nullptr)
+#pragma GCC unroll 16
+    for (size_t r = 0; r < kRows; ++r)
+#pragma GCC unroll 2
+      for (size_t v = 0; v < kVectors; ++v) acc[r][v] = load(t.starts + column + v * kLanes);
   multiply_steps(t.a + row * t.a_stride, t.a_stride, panel, t.inner, acc);
   // A copy, so that what indexes it does not keep the accumulators in memory.
   Vec scores[kRows][kVectors];
