@@ -17,9 +17,8 @@ TEST(Workspace, NarrowerViewsFitWhateverTheirStride) {
   const MatrixView view = workspace.normed(3, 1024);  // 1040 apart, more than the 1030 asked for
   const MatrixView whole = workspace.normed(3, 1030);
   EXPECT_EQ(view.stride, 1040u);
-  view.row(2)[1023] = 1.0f;
-  whole.row(2)[1029] = 2.0f;
-  EXPECT_EQ(view(2, 1023), 1.0f);
+  EXPECT_EQ(view.data, whole.data) << "the same buffer";
+  view.row(2)[1023] = 1.0f;  // within it, which the sanitizer checks
 }
 
 }  // namespace

@@ -137,9 +137,13 @@ TEST(AttentionKernel, AddsNumbersToAllScoresOfAKey) {
       expect_matches_oracle(call);
       per_key[keys - 2] = 5.0f;  // a token that stands for many
       expect_matches_oracle(call);
-      per_key[3] = kHidden;
+      per_key[keys - 2] = 90.0f;  // far above the first ones
       expect_matches_oracle(call);
-      EXPECT_EQ(run(call).probabilities(0, 3), 0.0f);
+      for (const float hidden : {-1e9f, kHidden}) {
+        per_key[3] = hidden;
+        expect_matches_oracle(call);
+        EXPECT_EQ(run(call).probabilities(0, 3), 0.0f);
+      }
     }
 }
 

@@ -159,6 +159,49 @@ TEST(Int8Linear, ComesCloseToTheFloatLayerWithAllThatFollowsIt) {
   EXPECT_GT(std::sqrt(squares), 1e-4) << "was it quantized at all?";
 }
 
+TEST(Int8Linear, AddsToItsOwnOutputWithAndWithoutVnni) {
+  constexpr size_t kRows = 29, kIn = 64;
+  for (const size_t out : {size_t{16}, size_t{48}, size_t{90}, size_t{96}}) {
+    const Matrix weights = test::random_matrix(out, kIn, 1), x = test::random_matrix(kRows, kIn, 2);
+    const Int8Linear linear = pack_int8(out, kIn, quantizing(kIn, rows_of(weights)));
+    const std::vector<float> bias = test::random_vector(out, 3),
+                             scale = test::random_vector(out, 4);
+    Matrix sums(kRows, out);
+    apply(linear, {}, {0, out}, x, sums, {}, nullptr, Isa::kBaseline);
+
+    std::vector<std::uint8_t> bytes(kRows * linear.padded_in);
+    std::vector<float> scales(kRows);
+    std::vector<std::int32_t> zeros(kRows);
+    for (const Isa isa : available_isas()) {
+      const IsaKernels& kernels = isa_kernels(isa);
+      for (size_t r = 0; r < kRows; ++r) {
+        const QuantizedRow row =
+            kernels.quantize_row(x.view().row(r), bytes.data() + r * linear.padded_in, kIn);
+        scales[r] = row.scale;
+        zeros[r] = row.zero;
+      }
+      for (const auto run : {kernels.int8_linear, kernels.int8_linear_without_vnni}) {
+        Matrix y = test::random_matrix(kRows, out, 5);
+        const Matrix before = test::random_matrix(kRows, out, 5);
+        const Epilogue epilogue{.layer_scale = scale, .residual = y};
+        run({.out = make_tile_output(bias, y, epilogue, {0, kRows, 0, out}),
+             .x = bytes.data(),
+             .x_stride = linear.padded_in,
+             .row_scales = scales.data(),
+             .row_zeros = zeros.data(),
+             .panels = linear.panels.data(),
+             .inner = linear.padded_in,
+             .column_scales = linear.scales.data(),
+             .column_sums = linear.sums.data()});
+        for (size_t r = 0; r < kRows; ++r)
+          for (size_t o = 0; o < out; ++o)
+            ASSERT_EQ(y(r, o), (sums(r, o) + bias[o]) * scale[o] + before(r, o))
+                << to_string(isa) << ' ' << r << ' ' << o << " of " << out;
+      }
+    }
+  }
+}
+
 TEST(Int8Linear, LeavesOutColumnsThatNobodyWants) {
   const Matrix weights = test::random_matrix(90, 24, 1), x = test::random_matrix(7, 24, 2);
   const Linear linear = pack_int8_linear(90, 24, quantizing(24, rows_of(weights)), {});

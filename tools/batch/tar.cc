@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "vit/base/error.h"
+#include "vit/base/round.h"
 
 namespace vit::tools {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::size_t kBlock = 512;
 constexpr std::uint64_t kLongestHeader = std::uint64_t{1} << 20;  // of names and pax records
 
 std::uint64_t padded(std::uint64_t size) {
-  return (size + kBlock - 1) / kBlock * kBlock;
+  return round_up(size, kBlock);
 }
 
 /// A header block, by the offsets of POSIX ustar.

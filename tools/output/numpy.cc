@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "vit/base/round.h"
+
 namespace vit::tools {
 
 static_assert(std::endian::native == std::endian::little, "the header says '<f4'");
@@ -15,7 +17,7 @@ std::string npy_opening(const std::vector<size_t>& shape, size_t bytes) {
   // Magic, version and length take 10 bytes; the numbers start at a multiple of 64.
   constexpr size_t kStart = 10, kAlignment = 64;
   const size_t least = std::max(kStart + dictionary.size() + 1, bytes);
-  const size_t length = (least + kAlignment - 1) / kAlignment * kAlignment - kStart;
+  const size_t length = round_up(least, kAlignment) - kStart;
   dictionary += std::string(length - 1 - dictionary.size(), ' ') + '\n';
 
   std::string opening("\x93NUMPY\x01\x00", 8);

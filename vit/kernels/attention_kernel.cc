@@ -157,11 +157,13 @@ struct HeadTask {
   size_t queries;
 };
 
-/// Whether fast_block may be tried: it can add numbers to all scores of a key, if they are finite.
+/// Whether fast_block may be tried: it can add numbers to all scores of a key, if they are not so
+/// large that the scores would drown in them.
 bool is_fast(const AttentionCall& call, const Plan& plan) {
+  constexpr float kLarge = 100.0f;
   const AttentionMask& mask = call.mask;
   return !mask.causal && mask.bias.empty() && plan.keys >= plan.width &&
-         std::ranges::all_of(mask.key_bias, [](float bias) { return std::isfinite(bias); });
+         std::ranges::all_of(mask.key_bias, [](float bias) { return std::abs(bias) <= kLarge; });
 }
 
 /// What the scores begin with, which are scaled later.

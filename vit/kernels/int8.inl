@@ -17,7 +17,7 @@ template <size_t kVectors>
     __builtin_memcpy(&sum, sums + v * kLanes, sizeof sum);
     __builtin_memcpy(&correction, t.column_sums + column + v * kLanes, sizeof correction);
     const Vec exact = __builtin_convertvector(sum - correction * zero, Vec);
-    numbers[v] = exact * (load(t.column_scales + column + v * kLanes) * scale);
+    numbers[v] = rounded(exact * (load(t.column_scales + column + v * kLanes) * scale));
   }
 }
 
@@ -35,7 +35,7 @@ inline void int8_rows(const Int8Tile& t, size_t row, size_t column) {
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r)
       from_sums<kVectors>(t, sums[r] + c, row + r, column + c, numbers[r]);
-    if (column + c + kPanelWidth <= t.out.columns)
+    if (kVectors == 2 && column + c + kPanelWidth <= t.out.columns)
       store_rows<kind, kRows>(t.out, numbers, row, column + c);
     else
       store_last_rows<kind, kRows>(t.out, numbers, row, column + c);

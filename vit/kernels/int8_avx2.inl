@@ -5,7 +5,7 @@
 // multiplications.
 
 constexpr size_t kInt8Rows = 4;  // 8 accumulators, 4 weights, 2 activations, ones, and one to spare
-constexpr size_t kInt8Panels = 1;
+constexpr size_t kInt8Panels = kPanelWidth / kInt8Panel;
 
 inline __m256i load_bytes(const void* p) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(p));
@@ -23,10 +23,11 @@ inline __m256i multiply_bytes(__m256i acc, const __m256i (&a)[2], __m256i w0, __
   return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
 }
 
-/// Not inline: among what follows, its registers would be kept in memory.
-template <size_t kRows, size_t>
-[[gnu::noinline]] void int8_sums(const Int8Tile& t, size_t row, const std::int8_t* panel,
-                                 std::int32_t (&sums)[kRows][kInt8Panel]) {
+/// Sums of one panel, rows of `sums` `stride` apart. Not inline: among what follows, its registers
+/// would be kept in memory.
+template <size_t kRows>
+[[gnu::noinline]] void int8_panel_sums(const Int8Tile& t, size_t row, const std::int8_t* panel,
+                                       std::int32_t* sums, size_t stride) {
   __m256i acc[kRows][2] = {};
   const std::uint8_t* x = t.x + row * t.x_stride;
   for (size_t k = 0; k < t.inner; k += kInt8Group, panel += kInt8Group * kInt8Panel) {
@@ -41,8 +42,16 @@ template <size_t kRows, size_t>
     }
   }
 #pragma GCC unroll 4
-  for (size_t r = 0; r < kRows; ++r) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums[r]), acc[r][0]);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums[r] + 8), acc[r][1]);
+  for (size_t r = 0; r < kRows; ++r, sums += stride) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums), acc[r][0]);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sums + 8), acc[r][1]);
   }
+}
+
+template <size_t kRows, size_t kPanels>
+inline void int8_sums(const Int8Tile& t, size_t row, const std::int8_t* panels,
+                      std::int32_t (&sums)[kRows][kPanels * kInt8Panel]) {
+  for (size_t p = 0; p < kPanels; ++p)
+    int8_panel_sums<kRows>(t, row, panels + p * t.inner * kInt8Panel, sums[0] + p * kInt8Panel,
+                           kPanels * kInt8Panel);
 }

@@ -1,4 +1,4 @@
-/// The table of kernels per instruction set. Written once in vector.inl, rowwise.inl and tile.inl,
+/// The table of kernels per instruction set. Written once in the files *.inl,
 /// compiled into one namespace per instruction set in isa_kernels.cc. Raw rows inside, views
 /// outside: rowwise.h, linear.h and attention_kernel.h are what the rest of the house calls.
 #pragma once
@@ -68,9 +68,8 @@ struct ProductTile {
   size_t c_stride;
 };
 
-/// Weights of attention before they are divided by their sums: c = 2^(factor · (starts + a ·
-/// panels)
-/// - a shift of the row's own).
+/// Weights of attention before they are divided by their sums:
+/// c = 2^(factor · (starts + a · panels) - a shift of the row's own).
 struct ScoreTile {
   const float* a;
   size_t a_stride;
@@ -106,6 +105,8 @@ struct IsaKernels {
 
   void (*linear)(const LinearTile& tile);
   void (*int8_linear)(const Int8Tile& tile);
+  /// The same as on a machine without VNNI, where int8_linear has it.
+  void (*int8_linear_without_vnni)(const Int8Tile& tile);
   QuantizedRow (*quantize_row)(const float* x, std::uint8_t* q, size_t n);
   /// Exactly panel_width columns of c.
   void (*product)(const ProductTile& tile);

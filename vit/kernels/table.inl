@@ -12,6 +12,7 @@ const IsaKernels kKernels{
     .scale_row = scale_row,
     .linear = linear,
     .int8_linear = int8_linear,
+    .int8_linear_without_vnni = int8_linear,
     .quantize_row = quantize_row,
     .product = product,
     .scores = scores,

@@ -60,7 +60,7 @@ template <Activation kind>
   const size_t left = t.columns - column < kLanes ? t.columns - column : kLanes;
   if (t.bias != nullptr) v += load_part(t.bias + column, left, 0.0f);
   v = activate<kind>(v);
-  if (t.layer_scale != nullptr) v *= load_part(t.layer_scale + column, left, 0.0f);
+  if (t.layer_scale != nullptr) v = rounded(v * load_part(t.layer_scale + column, left, 0.0f));
   if (t.residual != nullptr)
     v += load_part(t.residual + row * t.residual_stride + column, left, 0.0f);
   store_part(t.y + row * t.y_stride + column, v, left);
@@ -87,8 +87,8 @@ template <Activation kind, size_t kRows>
   const auto store_row = [&](const Vec(&sums)[2]) __attribute__((always_inline)) {
     Vec left = activate<kind>(sums[0] + bias0), right = activate<kind>(sums[1] + bias1);
     if (scale != nullptr) {
-      left *= load(scale + column);
-      right *= load(scale + column + kLanes);
+      left = rounded(left * load(scale + column));
+      right = rounded(right * load(scale + column + kLanes));
     }
     if (residual != nullptr) {
       left += load(residual);

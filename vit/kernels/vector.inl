@@ -16,6 +16,15 @@ inline Vec broadcast(float x) {
   return x - Vec{};
 }
 
+/// A product as it is. Without this the compiler may fuse it with the sum that follows, in one tile
+/// and not in another, and the result would depend on the tile.
+inline Vec rounded(Vec v) {
+#if defined(__x86_64__)
+  asm("" : "+v"(v));
+#endif
+  return v;
+}
+
 /// The first n lanes; the others are `fill`.
 inline Vec load_part(const float* p, size_t n, float fill) {
   Vec v = broadcast(fill);
