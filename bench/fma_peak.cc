@@ -14,8 +14,7 @@ namespace {
 constexpr int kChains = 12;  // enough to hide the latency of two units
 constexpr int kSteps = 20000;
 
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
+#include "vit/kernels/target/avx2.inl"
 double flops_avx2() {
   typedef float Vec __attribute__((vector_size(32)));
   Vec acc[kChains] = {};
@@ -28,10 +27,9 @@ double flops_avx2() {
   for (Vec& v : acc) benchmark::DoNotOptimize(v);
   return 2.0 * 8 * kChains * kSteps;
 }
-#pragma GCC pop_options
+#include "vit/kernels/target/end.inl"
 
-#pragma GCC push_options
-#pragma GCC target("avx512f,fma")
+#include "vit/kernels/target/avx512.inl"
 double flops_avx512() {
   typedef float Vec __attribute__((vector_size(64)));
   Vec acc[kChains] = {};
@@ -44,7 +42,7 @@ double flops_avx512() {
   for (Vec& v : acc) benchmark::DoNotOptimize(v);
   return 2.0 * 16 * kChains * kSteps;
 }
-#pragma GCC pop_options
+#include "vit/kernels/target/end.inl"
 
 }  // namespace
 

@@ -19,6 +19,7 @@ using Sums = std::uint32_t __attribute__((vector_size(32)));
 }  // namespace
 
 namespace baseline {
+namespace {
 
 using Bytes8 = std::uint8_t __attribute__((vector_size(8)));
 using Shorts8 = std::uint16_t __attribute__((vector_size(16)));
@@ -45,12 +46,13 @@ inline void swap_sixteen(std::uint8_t* pixels) {
 }
 
 #include "patch/resample_kernels.inl"
+}  // namespace
 }  // namespace baseline
 
 #if defined(__x86_64__)
-#pragma GCC push_options
-#pragma GCC target("avx2")
+#include "vit/kernels/target/avx2.inl"
 namespace avx2 {
+namespace {
 
 inline void widen(const std::uint8_t* bytes, Sums& wide) {
   const __m128i narrow = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes));
@@ -69,22 +71,23 @@ inline void store_clipped(const Sums& low, const Sums& high, std::uint8_t* out) 
 
 // Sixteen pixels are three vectors. Two pixels straddle them, the middle one needs bytes of all.
 inline void swap_sixteen(std::uint8_t* pixels) {
-  constexpr Bytes16 kFirst = {2, 1, 0, 5, 4, 3, 8, 7, 6, 11, 10, 9, 14, 13, 12, 17};
-  constexpr Bytes16 kMiddle = {16, 15, 20, 19, 18, 23, 22, 21, 26, 25, 24, 29, 28, 27, 0, 31};
-  constexpr Bytes16 kStraddling = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 15};
-  constexpr Bytes16 kLast = {14, 19, 18, 17, 22, 21, 20, 25, 24, 23, 28, 27, 26, 31, 30, 29};
   Bytes16 part[3];
   std::memcpy(part, pixels, sizeof part);
-  const Bytes16 middle = __builtin_shuffle(part[0], part[1], kMiddle);
-  const Bytes16 swapped[3] = {__builtin_shuffle(part[0], part[1], kFirst),
-                              __builtin_shuffle(middle, part[2], kStraddling),
-                              __builtin_shuffle(part[1], part[2], kLast)};
+  const Bytes16 middle = __builtin_shufflevector(part[0], part[1], 16, 15, 20, 19, 18, 23, 22, 21,
+                                                 26, 25, 24, 29, 28, 27, 0, 31);
+  const Bytes16 swapped[3] = {__builtin_shufflevector(part[0], part[1], 2, 1, 0, 5, 4, 3, 8, 7, 6,
+                                                      11, 10, 9, 14, 13, 12, 17),
+                              __builtin_shufflevector(middle, part[2], 0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+                                                      10, 11, 12, 13, 16, 15),
+                              __builtin_shufflevector(part[1], part[2], 14, 19, 18, 17, 22, 21, 20,
+                                                      25, 24, 23, 28, 27, 26, 31, 30, 29)};
   std::memcpy(pixels, swapped, sizeof swapped);
 }
 
 #include "patch/resample_kernels.inl"
+}  // namespace
 }  // namespace avx2
-#pragma GCC pop_options
+#include "vit/kernels/target/end.inl"
 #endif
 
 const ResampleKernels& resample_kernels(Isa isa) {

@@ -1,15 +1,16 @@
-// Included once per instruction set, inside a namespace and a target region of its own that has
+// The table kKernels of one instruction set. Only resample_kernels.cc includes this file: once per
+// instruction set, inside a namespace and a target region of its own. The namespace defines before:
 // widen(), store_clipped() and swap_sixteen(). Sums are written as vectors (GNU vector extensions)
 // because g++ does not keep an array of them in registers.
 
 // A perfect shuffle of 16 vectors; four of them transpose the 16x16 bytes.
 inline void shuffle_rows(const Bytes16* from, Bytes16* to) {
-  constexpr Bytes16 kLow = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
-  constexpr Bytes16 kHigh = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
 #pragma GCC unroll 8
   for (size_t i = 0; i < 8; ++i) {
-    to[2 * i] = __builtin_shuffle(from[i], from[i + 8], kLow);
-    to[2 * i + 1] = __builtin_shuffle(from[i], from[i + 8], kHigh);
+    to[2 * i] = __builtin_shufflevector(from[i], from[i + 8], 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5,
+                                        21, 6, 22, 7, 23);
+    to[2 * i + 1] = __builtin_shufflevector(from[i], from[i + 8], 8, 24, 9, 25, 10, 26, 11, 27, 12,
+                                            28, 13, 29, 14, 30, 15, 31);
   }
 }
 

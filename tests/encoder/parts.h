@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "tests/support/random.h"
+#include "tests/support/reference.h"
 #include "vit/encoder/block.h"
-#include "vit/kernels/reference.h"
 
 namespace vit::test {
 

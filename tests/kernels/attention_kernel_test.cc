@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "tests/support/random.h"
-#include "vit/kernels/reference.h"
+#include "tests/support/reference.h"
 
 namespace vit {
 namespace {

@@ -1,5 +1,5 @@
 // The slopes of the row-wise kernels against central differences of their double-precision oracle.
-#include "vit/kernels/backward.h"
+#include "vit/kernels/isa_kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/support/random.h"
-#include "vit/kernels/reference.h"
+#include "tests/support/reference.h"
 
 namespace vit {
 namespace {
@@ -19,7 +19,7 @@ void on_every_isa(const Check& check) {
   for (const Isa isa : available_isas())
     for (const size_t n : kLengths) {
       SCOPED_TRACE(std::string(to_string(isa)) + ", n = " + std::to_string(n));
-      check(backward_kernels(isa), n);
+      check(isa_kernels(isa).backward, n);
     }
 }
 

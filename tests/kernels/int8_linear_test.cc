@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "tests/support/random.h"
+#include "tests/support/reference.h"
 #include "vit/kernels/isa_kernels.h"
-#include "vit/kernels/reference.h"
 
 namespace vit {
 namespace {

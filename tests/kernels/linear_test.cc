@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "tests/support/random.h"
-#include "vit/kernels/reference.h"
+#include "tests/support/reference.h"
 
 namespace vit {
 namespace {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "vit/kernels/backward.h"
 #include "vit/kernels/isa_kernels.h"
 
 namespace vit::gradient {
@@ -40,7 +39,7 @@ void norm_row(const NormRule& rule, const NormPart<const float>& norm, const flo
 }
 
 void norm_row_back(const NormRule& rule, const NormRow<float>& r) {
-  const BackwardKernels& kernels = backward_kernels();
+  const BackwardKernels& kernels = isa_kernels(active_isa()).backward;
   const NormBackwardRow row{.x = r.x,
                             .gamma = r.gamma,
                             .dy = r.dy,
@@ -57,7 +56,7 @@ void activation_row(Activation activation, const float* x, float* y, size_t n) {
 }
 
 void activation_row_back(Activation activation, const float* x, float* dy, size_t n) {
-  backward_kernels().activation(activation, x, dy, dy, n);
+  isa_kernels(active_isa()).backward.activation(activation, x, dy, dy, n);
 }
 
 void softmax_row(double scale, float* x, size_t n) {
@@ -67,7 +66,7 @@ void softmax_row(double scale, float* x, size_t n) {
 }
 
 void softmax_row_back(double scale, const float* p, float* dp, size_t n) {
-  backward_kernels().softmax(p, dp, static_cast<float>(scale), dp, n);
+  isa_kernels(active_isa()).backward.softmax(p, dp, static_cast<float>(scale), dp, n);
 }
 
 void add_row(const float* x, const float* factors, float* y, size_t n) {

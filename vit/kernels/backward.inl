@@ -1,4 +1,6 @@
-// Gradients of one row. Included once per instruction set, after vector.inl.
+// Gradients of the kernels of rowwise.inl, one row at a time.
+
+namespace backward {
 
 /// activation'(x)
 template <Activation kind>
@@ -30,21 +32,8 @@ void slope_row(const float* x, const float* dy, float* dx, size_t n) {
                n - i);
 }
 
-void activation(Activation kind, const float* x, const float* dy, float* dx, size_t n) {
-  switch (kind) {
-    case Activation::kNone:
-      return slope_row<Activation::kNone>(x, dy, dx, n);
-    case Activation::kGelu:
-      return slope_row<Activation::kGelu>(x, dy, dx, n);
-    case Activation::kGeluTanh:
-      return slope_row<Activation::kGeluTanh>(x, dy, dx, n);
-    case Activation::kQuickGelu:
-      return slope_row<Activation::kQuickGelu>(x, dy, dx, n);
-    case Activation::kRelu:
-      return slope_row<Activation::kRelu>(x, dy, dx, n);
-    case Activation::kSilu:
-      return slope_row<Activation::kSilu>(x, dy, dx, n);
-  }
+void activation(Activation activation, const float* x, const float* dy, float* dx, size_t n) {
+  with_activation(activation, [&]<Activation kind>() { slope_row<kind>(x, dy, dx, n); });
 }
 
 inline float dot_row(const float* a, const float* b, size_t n) {
@@ -60,28 +49,6 @@ void softmax(const float* p, const float* dp, float scale, float* ds, size_t n) 
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes) store(ds + i, scale * load(p + i) * (load(dp + i) - dot));
   for (; i < n; ++i) ds[i] = scale * p[i] * (dp[i] - dot);
-}
-
-inline float mean_row(const float* x, size_t n) {
-  Vec total{};
-  size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) total += load(x + i);
-  if (i < n) total += load_part(x + i, n - i, 0.0f);
-  return sum(total) / static_cast<float>(n);
-}
-
-inline float inverse_spread(const float* x, float mean, float eps, size_t n) {
-  Vec total{};
-  size_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    const Vec d = load(x + i) - mean;
-    total += d * d;
-  }
-  if (i < n) {
-    const Vec d = load_part(x + i, n - i, mean) - mean;
-    total += d * d;
-  }
-  return 1.0f / __builtin_sqrtf(sum(total) / static_cast<float>(n) + eps);
 }
 
 /// The two means that the gradient of a norm subtracts: of g = dy · gamma, and of g · x̂.
@@ -135,18 +102,17 @@ inline void norm_row(const NormBackwardRow& r, float mean, float scale, bool cen
     r.dx[i] = scale * (r.dy[i] * r.gamma[i] - means.g - (r.x[i] - mean) * slope_of_x);
 }
 
+inline float inverse_spread(const NormBackwardRow& r, float mean) {
+  return 1.0f / __builtin_sqrtf(sum_squares_row(r.x, mean, r.n) / static_cast<float>(r.n) + r.eps);
+}
+
 void layer_norm(const NormBackwardRow& r) {
-  const float mean = mean_row(r.x, r.n);
-  norm_row(r, mean, inverse_spread(r.x, mean, r.eps, r.n), true);
+  const float mean = sum_row(r.x, r.n) / static_cast<float>(r.n);
+  norm_row(r, mean, inverse_spread(r, mean), true);
 }
 
 void rms_norm(const NormBackwardRow& r) {
-  norm_row(r, 0.0f, inverse_spread(r.x, 0.0f, r.eps, r.n), false);
+  norm_row(r, 0.0f, inverse_spread(r, 0.0f), false);
 }
 
-const BackwardKernels kKernels{
-    .layer_norm = layer_norm,
-    .rms_norm = rms_norm,
-    .activation = activation,
-    .softmax = softmax,
-};
+}  // namespace backward

@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -34,10 +38,24 @@ std::vector<Isa> available_isas() {
   return found;
 }
 
+#if defined(__x86_64__)
+namespace {
+
+/// Clang 14 has no __builtin_cpu_supports("avxvnni"). The system's support for the registers is
+/// that for AVX2.
+bool has_avx_vnni() {
+  constexpr unsigned kLeaf = 7, kSubleaf = 1, kBit = 1u << 4;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(kLeaf, kSubleaf, &eax, &ebx, &ecx, &edx) != 0 && (eax & kBit) != 0;
+}
+
+}  // namespace
+#endif
+
 bool has_vnni([[maybe_unused]] Isa isa) {
 #if defined(__x86_64__)
   if (isa == Isa::kAvx512) return __builtin_cpu_supports("avx512vnni");
-  if (isa == Isa::kAvx2) return __builtin_cpu_supports("avxvnni");
+  if (isa == Isa::kAvx2) return has_avx_vnni();
 #endif
   return false;
 }

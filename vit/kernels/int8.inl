@@ -1,9 +1,6 @@
 // Products of 8-bit numbers: unsigned activations, one scale and zero point per token, times signed
-// weights, one scale per output. Included once per instruction set, after tile.inl and one of the
-// files int8_*.inl that make the sums. The integers are exact, so every instruction set gives the
-// same ones.
-
-static_assert(kWholeTiles % kInt8Rows == 0);
+// weights, one scale per output. The integers are exact, so every instruction set gives the same
+// ones.
 
 /// Sums of one row to the numbers they stand for: kVectors of them, from `column` on.
 template <size_t kVectors>
@@ -71,20 +68,7 @@ void int8_panels(const Int8Tile& t) {
 }
 
 inline void int8_linear(const Int8Tile& t) {
-  switch (t.out.activation) {
-    case Activation::kNone:
-      return int8_panels<Activation::kNone>(t);
-    case Activation::kGelu:
-      return int8_panels<Activation::kGelu>(t);
-    case Activation::kGeluTanh:
-      return int8_panels<Activation::kGeluTanh>(t);
-    case Activation::kQuickGelu:
-      return int8_panels<Activation::kQuickGelu>(t);
-    case Activation::kRelu:
-      return int8_panels<Activation::kRelu>(t);
-    case Activation::kSilu:
-      return int8_panels<Activation::kSilu>(t);
-  }
+  with_activation(t.out.activation, [&]<Activation kind>() { int8_panels<kind>(t); });
 }
 
 /// The smallest range that holds the row and zero, in 255 steps. Rounds half up.

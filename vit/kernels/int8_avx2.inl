@@ -5,7 +5,7 @@
 // multiplications.
 
 constexpr size_t kInt8Rows = 4;  // 8 accumulators, 4 weights, 2 activations, ones, and one to spare
-constexpr size_t kInt8Panels = kPanelWidth / kInt8Panel;
+constexpr size_t kInt8Panels = 2 * kLanes / kInt8Panel;
 
 inline __m256i load_bytes(const void* p) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(p));

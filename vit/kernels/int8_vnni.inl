@@ -1,18 +1,31 @@
 // Sums of 8-bit products with VNNI, for int8.inl: four products of bytes go into 32 bits at once,
-// so nothing can overflow on the way. Included with kVnniLanes outputs to a register, 8 (AVX-VNNI)
-// or 16 (AVX-512 VNNI).
+// so nothing can overflow on the way. A register holds kLanes outputs: 8 (AVX-VNNI) or 16 (AVX-512
+// VNNI).
 
-constexpr size_t kInt8Rows = kVnniLanes == 16 ? 12 : 6;
+constexpr size_t kInt8Rows = kTileRows;
 // Two vectors of outputs: activations that are loaded for one alone keep the multipliers waiting.
-constexpr size_t kInt8Panels = 2 * kVnniLanes / kInt8Panel;
+constexpr size_t kInt8Panels = 2 * kLanes / kInt8Panel;
+
+/// sums + bytes · weights, four bytes of each lane.
+template <typename V>
+inline V add_products(V sums, V bytes, V weights) {
+  if constexpr (sizeof(V) == 64)
+    return reinterpret_cast<V>(_mm512_dpbusd_epi32(reinterpret_cast<__m512i>(sums),
+                                                   reinterpret_cast<__m512i>(bytes),
+                                                   reinterpret_cast<__m512i>(weights)));
+  else
+    return reinterpret_cast<V>(_mm256_dpbusd_avx_epi32(reinterpret_cast<__m256i>(sums),
+                                                       reinterpret_cast<__m256i>(bytes),
+                                                       reinterpret_cast<__m256i>(weights)));
+}
 
 template <size_t kRows, size_t kPanels>
 [[gnu::always_inline]] inline void int8_sums(const Int8Tile& t, size_t row,
                                              const std::int8_t* panels,
                                              std::int32_t (&sums)[kRows][kPanels * kInt8Panel]) {
-  typedef int Sums __attribute__((vector_size(kVnniLanes * 4)));
-  typedef int UnalignedSums __attribute__((vector_size(kVnniLanes * 4), aligned(1), may_alias));
-  constexpr size_t kVectors = kPanels * kInt8Panel / kVnniLanes;
+  typedef int Sums __attribute__((vector_size(kLanes * 4)));
+  typedef int UnalignedSums __attribute__((vector_size(kLanes * 4), aligned(1), may_alias));
+  constexpr size_t kVectors = kPanels * kInt8Panel / kLanes;
   const size_t panel_bytes = t.inner * kInt8Panel;
   Sums acc[kRows][kVectors] = {};
   const std::uint8_t* x = t.x + row * t.x_stride;
@@ -21,7 +34,7 @@ template <size_t kRows, size_t kPanels>
     Sums weights[kVectors];
 #pragma GCC unroll 2
     for (size_t v = 0; v < kVectors; ++v) {
-      const size_t output = v * kVnniLanes;
+      const size_t output = v * kLanes;
       weights[v] = *reinterpret_cast<const UnalignedSums*>(
           panels + output / kInt8Panel * panel_bytes + output % kInt8Panel * 4);
     }

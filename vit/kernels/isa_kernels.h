@@ -1,6 +1,6 @@
-/// The table of kernels per instruction set. Written once in the files *.inl,
-/// compiled into one namespace per instruction set in isa_kernels.cc. Raw rows inside, views
-/// outside: rowwise.h, linear.h and attention_kernel.h are what the rest of the house calls.
+/// The table of kernels per instruction set. The kernels are written once in the files *.inl and
+/// compiled once per instruction set in isa_kernels.cc. They work on raw rows; other modules call
+/// rowwise.h, linear.h and attention_kernel.h, which work on views.
 #pragma once
 
 #include <cstddef>
@@ -87,6 +87,28 @@ struct ScoreTile {
   float* bases;  ///< scratch, rows
 };
 
+/// One row of the backward pass through a layer norm or an RMS norm.
+struct NormBackwardRow {
+  const float* x;
+  const float* gamma;
+  const float* dy;
+  float eps;
+  size_t n;
+  float* dx;      ///< overwritten; may be dy
+  float* dgamma;  ///< added to; null: not computed
+  float* dbeta;   ///< added to; null: not computed
+};
+
+/// The backward pass through the row-wise kernels: gradients of a loss with respect to inputs.
+struct BackwardKernels {
+  void (*layer_norm)(const NormBackwardRow& row);
+  void (*rms_norm)(const NormBackwardRow& row);
+  /// dx = activation'(x) · dy; dx may be dy.
+  void (*activation)(Activation activation, const float* x, const float* dy, float* dx, size_t n);
+  /// ds = scale · p · (dp - sum(p · dp)), where p = softmax(scale · s); ds may be dp.
+  void (*softmax)(const float* p, const float* dp, float scale, float* ds, size_t n);
+};
+
 struct IsaKernels {
   Isa isa;
   size_t panel_width;  ///< columns that one tile holds in registers
@@ -105,12 +127,14 @@ struct IsaKernels {
 
   void (*linear)(const LinearTile& tile);
   void (*int8_linear)(const Int8Tile& tile);
-  /// The same as on a machine without VNNI, where int8_linear has it.
+  /// The version without VNNI, for tests that compare both; elsewhere the same function.
   void (*int8_linear_without_vnni)(const Int8Tile& tile);
   QuantizedRow (*quantize_row)(const float* x, std::uint8_t* q, size_t n);
   /// Exactly panel_width columns of c.
   void (*product)(const ProductTile& tile);
   void (*scores)(const ScoreTile& tile);
+
+  BackwardKernels backward;
 };
 
 /// `isa` must be one of available_isas().

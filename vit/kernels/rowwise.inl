@@ -1,4 +1,4 @@
-// Kernels on one row. Included once per instruction set, after vector.inl.
+// Kernels on one row.
 
 inline Vec squared(Vec v) {
   return v * v;
@@ -68,37 +68,12 @@ void activate_and_multiply_row(const float* gate, const float* value, float* y, 
 }
 
 void activation_row(Activation activation, const float* x, float* y, size_t n) {
-  switch (activation) {
-    case Activation::kNone:
-      return activate_row<Activation::kNone>(x, y, n);
-    case Activation::kGelu:
-      return activate_row<Activation::kGelu>(x, y, n);
-    case Activation::kGeluTanh:
-      return activate_row<Activation::kGeluTanh>(x, y, n);
-    case Activation::kQuickGelu:
-      return activate_row<Activation::kQuickGelu>(x, y, n);
-    case Activation::kRelu:
-      return activate_row<Activation::kRelu>(x, y, n);
-    case Activation::kSilu:
-      return activate_row<Activation::kSilu>(x, y, n);
-  }
+  with_activation(activation, [&]<Activation kind>() { activate_row<kind>(x, y, n); });
 }
 
 void gate_row(Activation activation, const float* gate, const float* value, float* y, size_t n) {
-  switch (activation) {
-    case Activation::kNone:
-      return activate_and_multiply_row<Activation::kNone>(gate, value, y, n);
-    case Activation::kGelu:
-      return activate_and_multiply_row<Activation::kGelu>(gate, value, y, n);
-    case Activation::kGeluTanh:
-      return activate_and_multiply_row<Activation::kGeluTanh>(gate, value, y, n);
-    case Activation::kQuickGelu:
-      return activate_and_multiply_row<Activation::kQuickGelu>(gate, value, y, n);
-    case Activation::kRelu:
-      return activate_and_multiply_row<Activation::kRelu>(gate, value, y, n);
-    case Activation::kSilu:
-      return activate_and_multiply_row<Activation::kSilu>(gate, value, y, n);
-  }
+  with_activation(activation,
+                  [&]<Activation kind>() { activate_and_multiply_row<kind>(gate, value, y, n); });
 }
 
 void add_row(const float* update, const float* layer_scale, float* x, size_t n) {

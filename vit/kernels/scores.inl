@@ -1,5 +1,4 @@
-// Attention's weights, made while the scores are still in registers. Included once per instruction
-// set, after tile.inl.
+// Attention's weights, made while the scores are still in registers.
 
 /// What a row's scores are added to before they become powers of two: kPowerRound, less the nearest
 /// integer to the largest score of the first keys. It need not be near the largest of all, only

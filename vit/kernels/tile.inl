@@ -1,12 +1,11 @@
 // The register tile: kTileRows rows of x against one panel of 2·kLanes columns, all of the inner
-// dimension in one go. Included once per instruction set, after vector.inl.
+// dimension in one go.
 //
 // Every output is one chain of fused multiply-adds in the order of the inner dimension, whatever
 // the tile it falls into: a result does not depend on how rows and columns are shared among
 // workers.
 
 constexpr size_t kPanelWidth = 2 * kLanes;
-static_assert(kWholeTiles % kTileRows == 0);
 
 /// Weights on their way from beyond the second-level cache while there is other work: a line of the
 /// panel that comes next after every few steps. Many at once would keep what is needed now waiting.
@@ -213,20 +212,7 @@ void linear_panels(const LinearTile& t) {
 }
 
 inline void linear(const LinearTile& t) {
-  switch (t.out.activation) {
-    case Activation::kNone:
-      return linear_panels<Activation::kNone>(t);
-    case Activation::kGelu:
-      return linear_panels<Activation::kGelu>(t);
-    case Activation::kGeluTanh:
-      return linear_panels<Activation::kGeluTanh>(t);
-    case Activation::kQuickGelu:
-      return linear_panels<Activation::kQuickGelu>(t);
-    case Activation::kRelu:
-      return linear_panels<Activation::kRelu>(t);
-    case Activation::kSilu:
-      return linear_panels<Activation::kSilu>(t);
-  }
+  with_activation(t.out.activation, [&]<Activation kind>() { linear_panels<kind>(t); });
 }
 
 template <size_t kRows>

@@ -1,6 +1,5 @@
-// Vectors of kLanes floats and elementary functions on them. Included once per instruction set,
-// inside a namespace that defines kLanes; GCC's vector extension turns the operators into the
-// instructions of that set.
+// Vectors of kLanes floats and elementary functions on them. GCC's and Clang's vector extension
+// turns the operators into the instructions of the target region.
 
 typedef float Vec __attribute__((vector_size(kLanes * 4)));
 typedef int VecInt __attribute__((vector_size(kLanes * 4)));
@@ -21,6 +20,10 @@ inline Vec broadcast(float x) {
 inline Vec rounded(Vec v) {
 #if defined(__x86_64__)
   asm("" : "+v"(v));
+#elif defined(__aarch64__)
+  asm("" : "+w"(v));
+#else
+  asm("" : "+m"(v));
 #endif
   return v;
 }
@@ -158,12 +161,25 @@ inline Vec normal_cdf(Vec x) {
   return p * c + 0.5f;
 }
 
-/// For each lane one of eight numbers, by the last three bits of `which`. Of eight lanes and more.
-inline Vec pick(const float (&numbers)[8], VecInt which) {
-  Vec all{};
+/// For each lane one of eight numbers, by the last three bits of `which`. GCC has a builtin for
+/// this and Clang has none, so vectors of eight and more name their instruction.
+template <typename V, typename Index>
+inline V pick(const float (&numbers)[8], Index which) {
+  V all{};
   for (size_t i = 0; i + 8 <= kLanes; i += 8)
     __builtin_memcpy(reinterpret_cast<char*>(&all) + 4 * i, numbers, sizeof numbers);
-  return __builtin_shuffle(all, which);
+#if defined(__x86_64__)
+  if constexpr (sizeof(V) == 64)
+    return reinterpret_cast<V>(
+        _mm512_maskz_permutexvar_ps(0xFFFF, reinterpret_cast<__m512i>(which), all));
+  else if constexpr (sizeof(V) == 32)
+    return reinterpret_cast<V>(_mm256_permutevar8x32_ps(all, reinterpret_cast<__m256i>(which)));
+  else
+#endif
+  {
+    for (size_t i = 0; i < kLanes; ++i) all[i] = numbers[which[i] & 7];
+    return all;
+  }
 }
 
 /// x·Φ(x) = max(x, 0) - |x|·(1 - Φ(|x|)), and 1 - Φ by a polynomial of degree 5 in each of eight
@@ -190,9 +206,9 @@ inline Vec gelu_by_parts(Vec x) {
   const Vec shifted = place + kRound;  // its last bits are the part
   const Vec t = place - (shifted - kRound);
   const VecInt part = reinterpret_cast<VecInt>(shifted);
-  Vec p = pick(kParts[0], part);
+  Vec p = pick<Vec>(kParts[0], part);
 #pragma GCC unroll 8
-  for (size_t i = 1; i < 6; ++i) p = p * t + pick(kParts[i], part);
+  for (size_t i = 1; i < 6; ++i) p = p * t + pick<Vec>(kParts[i], part);
   return at_least(x, Vec{}) + size * p;
 }
 
@@ -215,4 +231,24 @@ inline Vec activate(Vec x) {
   if constexpr (kind == Activation::kSilu) return x * sigmoid(x);
   if constexpr (kind == Activation::kRelu) return x > 0.0f ? x : Vec{};
   return x;
+}
+
+/// Calls work.operator()<activation>(): the kernels have the activation as a constant.
+template <typename Work>
+inline void with_activation(Activation activation, const Work& work) {
+  using enum Activation;
+  switch (activation) {
+    case kNone:
+      return work.template operator()<kNone>();
+    case kGelu:
+      return work.template operator()<kGelu>();
+    case kGeluTanh:
+      return work.template operator()<kGeluTanh>();
+    case kQuickGelu:
+      return work.template operator()<kQuickGelu>();
+    case kRelu:
+      return work.template operator()<kRelu>();
+    case kSilu:
+      return work.template operator()<kSilu>();
+  }
 }

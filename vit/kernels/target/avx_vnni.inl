@@ -1,0 +1,7 @@
+// Begins a target region for AVX2 with AVX-VNNI. See vit/kernels/README.md; end.inl ends it.
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,avxvnni"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,avxvnni")
+#endif
