@@ -10,7 +10,7 @@
 
 #include "tests/support/random.h"
 #include "tests/support/reference.h"
-#include "vit/kernels/isa_kernels.h"
+#include "vit/kernels/linear_internal.h"
 
 namespace vit {
 namespace {
@@ -24,7 +24,7 @@ ReadRows rows_of(const Matrix& weights) {
 /// The sums in 64 bits from the bytes themselves, scaled as the kernel scales them.
 void expect_exact_sums(const Int8Linear& linear, const Matrix& x, Isa isa) {
   Matrix y(x.rows(), linear.out);
-  apply(linear, {}, {0, linear.out}, x, y, {}, nullptr, isa);
+  apply(linear, {}, {x, y, {0, linear.out}}, isa);
   std::vector<std::uint8_t> bytes(linear.in);
   for (size_t r = 0; r < x.rows(); ++r) {
     const QuantizedRow row =
@@ -59,7 +59,8 @@ TEST(Int8Linear, WeightsThatAreNotNumbersDoNotBecomeNumbers) {
     weights(1, 7) = odd;
     const Int8Linear linear = pack_int8(2, 16, quantizing(16, rows_of(weights)));
     Matrix y(1, 2);
-    apply(linear, {}, {0, 2}, test::random_matrix(1, 16, 2), y, {});
+    const Matrix x = test::random_matrix(1, 16, 2);
+    apply(linear, {}, {x, y, {0, 2}});
     EXPECT_TRUE(std::isfinite(y(0, 0)));
     EXPECT_FALSE(std::isfinite(y(0, 1)));
   }
@@ -167,7 +168,7 @@ TEST(Int8Linear, AddsToItsOwnOutputWithAndWithoutVnni) {
     const std::vector<float> bias = test::random_vector(out, 3),
                              scale = test::random_vector(out, 4);
     Matrix sums(kRows, out);
-    apply(linear, {}, {0, out}, x, sums, {}, nullptr, Isa::kBaseline);
+    apply(linear, {}, {x, sums, {0, out}}, Isa::kBaseline);
 
     std::vector<std::uint8_t> bytes(kRows * linear.padded_in);
     std::vector<float> scales(kRows);
@@ -183,8 +184,8 @@ TEST(Int8Linear, AddsToItsOwnOutputWithAndWithoutVnni) {
       for (const auto run : {kernels.int8_linear, kernels.int8_linear_without_vnni}) {
         Matrix y = test::random_matrix(kRows, out, 5);
         const Matrix before = test::random_matrix(kRows, out, 5);
-        const Epilogue epilogue{.layer_scale = scale, .residual = y};
-        run({.out = make_tile_output(bias, y, epilogue, {0, kRows, 0, out}),
+        const LinearCall call{x, y, {0, out}, {.layer_scale = scale, .residual = y}};
+        run({.out = make_tile_output(call, bias, {0, kRows, 0, out}),
              .x = bytes.data(),
              .x_stride = linear.padded_in,
              .row_scales = scales.data(),

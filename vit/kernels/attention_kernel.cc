@@ -68,17 +68,16 @@ struct Plan {
 /// Four rows of four numbers become four columns.
 void transpose_4x4(const float* from, size_t from_stride, float* to, size_t to_stride) {
   typedef float Four __attribute__((vector_size(16)));
-  typedef int Order __attribute__((vector_size(16)));
   Four row[4];
   for (size_t r = 0; r < 4; ++r) std::memcpy(&row[r], from + r * from_stride, sizeof(Four));
-  const Four low01 = __builtin_shuffle(row[0], row[1], Order{0, 4, 1, 5});
-  const Four low23 = __builtin_shuffle(row[2], row[3], Order{0, 4, 1, 5});
-  const Four high01 = __builtin_shuffle(row[0], row[1], Order{2, 6, 3, 7});
-  const Four high23 = __builtin_shuffle(row[2], row[3], Order{2, 6, 3, 7});
-  const Four column[4] = {__builtin_shuffle(low01, low23, Order{0, 1, 4, 5}),
-                          __builtin_shuffle(low01, low23, Order{2, 3, 6, 7}),
-                          __builtin_shuffle(high01, high23, Order{0, 1, 4, 5}),
-                          __builtin_shuffle(high01, high23, Order{2, 3, 6, 7})};
+  const Four low01 = __builtin_shufflevector(row[0], row[1], 0, 4, 1, 5);
+  const Four low23 = __builtin_shufflevector(row[2], row[3], 0, 4, 1, 5);
+  const Four high01 = __builtin_shufflevector(row[0], row[1], 2, 6, 3, 7);
+  const Four high23 = __builtin_shufflevector(row[2], row[3], 2, 6, 3, 7);
+  const Four column[4] = {__builtin_shufflevector(low01, low23, 0, 1, 4, 5),
+                          __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+                          __builtin_shufflevector(high01, high23, 0, 1, 4, 5),
+                          __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
   for (size_t c = 0; c < 4; ++c) std::memcpy(to + c * to_stride, &column[c], sizeof(Four));
 }
 
@@ -132,20 +131,29 @@ void add_mask(const AttentionCall& call, size_t head, size_t query, float* score
   }
 }
 
+/// What the workers of one call share.
+struct Job {
+  const AttentionCall& call;
+  const IsaKernels& kernels;
+  const Plan& plan;
+  MatrixView output;
+  MatrixView probabilities;
+};
+
 /// scores · values of one head, normalised, into output [count, dv].
-void weigh_values(const IsaKernels& kernels, const Plan& plan, const Buffers& buffers,
-                  MatrixView output) {
+void weigh_values(const Job& job, const Buffers& buffers, MatrixView output) {
+  const Plan& plan = job.plan;
   const size_t width = plan.width;
   for (size_t column = 0; column < output.cols; column += width) {
     const bool whole = column + width <= output.cols;
-    kernels.product({.a = buffers.scores,
-                     .a_stride = plan.padded_keys,
-                     .rows = output.rows,
-                     .panel = buffers.values + column * plan.keys,
-                     .inner = plan.keys,
-                     .row_scale = buffers.inverse_sums,
-                     .c = whole ? output.data + column : buffers.last_output,
-                     .c_stride = whole ? output.stride : width});
+    job.kernels.product({.a = buffers.scores,
+                         .a_stride = plan.padded_keys,
+                         .rows = output.rows,
+                         .panel = buffers.values + column * plan.keys,
+                         .inner = plan.keys,
+                         .row_scale = buffers.inverse_sums,
+                         .c = whole ? output.data + column : buffers.last_output,
+                         .c_stride = whole ? output.stride : width});
     for (size_t r = 0; !whole && r < output.rows; ++r)
       std::copy_n(buffers.last_output + r * width, output.cols - column, output.row(r) + column);
   }
@@ -175,8 +183,8 @@ void fill_starts(const AttentionCall& call, const Plan& plan, float* starts) {
 
 /// One score after the other, then their mask, their largest, their powers: for all that fast_block
 /// cannot do.
-void score_block(const AttentionCall& call, const IsaKernels& kernels, const Plan& plan,
-                 const Buffers& buffers, const HeadTask& block) {
+void score_block(const Job& job, const Buffers& buffers, const HeadTask& block) {
+  const auto& [call, kernels, plan, output, probabilities] = job;
   const size_t d = plan.head_width;
   for (size_t panel = 0; panel < plan.padded_keys; panel += plan.width)
     kernels.product({.a = call.queries.row(block.first_query) + block.head * d,
@@ -199,8 +207,8 @@ void score_block(const AttentionCall& call, const IsaKernels& kernels, const Pla
 /// Where is_fast(), powers are taken of a score before it leaves its register. Rows that this is
 /// not for (a key more than 50 above the first ones, scores that are huge or not finite) are done
 /// again, one by one: what the others get must not depend on them.
-void fast_block(const AttentionCall& call, const IsaKernels& kernels, const Plan& plan,
-                const Buffers& buffers, const HeadTask& block) {
+void fast_block(const Job& job, const Buffers& buffers, const HeadTask& block) {
+  const auto& [call, kernels, plan, output, probabilities] = job;
   const size_t d = plan.head_width;
   kernels.scores({.a = call.queries.row(block.first_query) + block.head * d,
                   .a_stride = call.queries.stride,
@@ -224,13 +232,12 @@ void fast_block(const AttentionCall& call, const IsaKernels& kernels, const Plan
     Buffers row = buffers;
     row.scores += r * plan.padded_keys;
     row.inverse_sums += r;
-    score_block(call, kernels, plan, row, {block.head, block.first_query + r, 1});
+    score_block(job, row, {block.head, block.first_query + r, 1});
   }
 }
 
-void attend_head(const AttentionCall& call, const IsaKernels& kernels, const Plan& plan,
-                 const Buffers& buffers, const HeadTask& task, MatrixView output,
-                 MatrixView probabilities) {
+void attend_head(const Job& job, const Buffers& buffers, const HeadTask& task) {
+  const auto& [call, kernels, plan, output, probabilities] = job;
   const size_t key_head = task.head * call.key_heads / call.heads;
   const size_t value_head = task.head * call.value_heads / call.heads;
   const size_t dv = plan.value_width;
@@ -243,9 +250,8 @@ void attend_head(const AttentionCall& call, const IsaKernels& kernels, const Pla
   const size_t end = task.first_query + task.queries;
   for (size_t query = task.first_query; query < end; query += plan.query_block) {
     const size_t count = std::min(plan.query_block, end - query);
-    (fast ? fast_block : score_block)(call, kernels, plan, buffers, {task.head, query, count});
-    weigh_values(kernels, plan, buffers,
-                 output.row_range(query, count).col_range(task.head * dv, dv));
+    (fast ? fast_block : score_block)(job, buffers, {task.head, query, count});
+    weigh_values(job, buffers, output.row_range(query, count).col_range(task.head * dv, dv));
     if (probabilities.empty()) continue;
     for (size_t r = 0; r < count; ++r)
       kernels.scale_row(buffers.scores + r * plan.padded_keys, buffers.inverse_sums[r],
@@ -297,9 +303,9 @@ void attention(const AttentionCall& call, MatrixView output, AttentionScratch& s
   const size_t workers = pool == nullptr ? 1 : pool->size();
   scratch.reserve(workers, plan.floats());
 
+  const Job job{call, kernels, plan, output, probabilities};
   share_heads(pool, call, [&](const HeadTask& task, size_t worker) {
-    attend_head(call, kernels, plan, plan.carve(scratch.of_worker(worker)), task, output,
-                probabilities);
+    attend_head(job, plan.carve(scratch.of_worker(worker)), task);
   });
 }
 

@@ -6,7 +6,7 @@
 
 #include "vit/base/int8.h"
 #include "vit/base/round.h"
-#include "vit/kernels/isa_kernels.h"
+#include "vit/kernels/linear_internal.h"
 
 namespace vit {
 namespace {
@@ -91,17 +91,17 @@ std::vector<std::int8_t> quantized_row(const Int8Linear& linear, size_t output) 
   return row;
 }
 
-void apply(const Int8Linear& linear, std::span<const float> bias, const ColumnRange& columns,
-           ConstMatrixView x, MatrixView y, const Epilogue& epilogue, ThreadPool* pool, Isa isa) {
-  assert(x.cols == linear.in && y.cols == linear.out && x.rows == y.rows);
+void apply(const Int8Linear& linear, std::span<const float> bias, const LinearCall& call, Isa isa) {
+  const ConstMatrixView x = call.x;
+  assert(x.cols == linear.in && call.y.cols == linear.out && x.rows == call.y.rows);
   const IsaKernels& kernels = isa_kernels(isa);
   thread_local QuantizedRows rows;
   const size_t stride = row_stride(linear.padded_in, 1);
-  quantize_rows(kernels, x, stride, rows, pool);
+  quantize_rows(kernels, x, stride, rows, call.pool);
   const QuantizedRows& quantized = rows;  // the name `rows` means another buffer on another thread
 
-  share_output(pool, x.rows, columns, 2 * kInt8Panel, [&](const OutputRange& range) {
-    kernels.int8_linear({.out = make_tile_output(bias, y, epilogue, range),
+  share_output(call, 2 * kInt8Panel, [&](const OutputRange& range) {
+    kernels.int8_linear({.out = make_tile_output(call, bias, range),
                          .x = quantized.bytes.data() + range.first_row * stride,
                          .x_stride = stride,
                          .row_scales = quantized.scales.data() + range.first_row,

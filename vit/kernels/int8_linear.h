@@ -43,9 +43,4 @@ Linear pack_int8_linear(size_t out, size_t in, const ReadInt8Row& read_row,
 /// The integers of one output, for tests and for saving.
 std::vector<std::int8_t> quantized_row(const Int8Linear& linear, size_t output);
 
-/// As apply() of linear.h; the sums are the same integers on every instruction set.
-void apply(const Int8Linear& linear, std::span<const float> bias, const ColumnRange& columns,
-           ConstMatrixView x, MatrixView y, const Epilogue& epilogue, ThreadPool* pool = nullptr,
-           Isa isa = active_isa());
-
 }  // namespace vit

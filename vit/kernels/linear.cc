@@ -5,8 +5,7 @@
 
 #include "vit/base/round.h"
 #include "vit/kernels/gemm.h"
-#include "vit/kernels/int8_linear.h"
-#include "vit/kernels/isa_kernels.h"
+#include "vit/kernels/linear_internal.h"
 
 namespace vit {
 namespace {
@@ -27,12 +26,11 @@ size_t cached_numbers() {
   return numbers;
 }
 
-void apply_packed(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue,
-                  const OutputRange& range) {
+void apply_packed(const Linear& linear, const LinearCall& call, const OutputRange& range) {
   isa_kernels(linear.isa)
-      .linear({.out = make_tile_output(linear.bias, y, epilogue, range),
-               .x = x.row(range.first_row),
-               .x_stride = x.stride,
+      .linear({.out = make_tile_output(call, linear.bias, range),
+               .x = call.x.row(range.first_row),
+               .x_stride = call.x.stride,
                .panels = linear.weights.data() + range.first_column * linear.in,
                .in = linear.in,
                .cached = cached_numbers()});
@@ -40,8 +38,9 @@ void apply_packed(const Linear& linear, ConstMatrixView x, MatrixView y, const E
 
 /// A product of OpenBLAS and a second pass: the residual may be y itself, so the product goes to
 /// `product` first.
-void apply_portable(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue,
-                    size_t first, size_t count) {
+void apply_portable(const Linear& linear, const LinearCall& call, size_t first, size_t count) {
+  const ConstMatrixView x = call.x;
+  const Epilogue& epilogue = call.epilogue;
   thread_local Matrix product;
   if (product.size() < x.rows * count) product = Matrix(x.rows, count);
   const MatrixView p(product.data(), x.rows, count);
@@ -50,10 +49,10 @@ void apply_portable(const Linear& linear, ConstMatrixView x, MatrixView y, const
   for (size_t r = 0; r < x.rows; ++r) {
     if (!linear.bias.empty()) kernels.add_row(linear.bias.data() + first, nullptr, p.row(r), count);
     kernels.activation_row(epilogue.activation, p.row(r), p.row(r), count);
-    float* out = y.row(r) + first;
+    float* out = call.y.row(r) + first;
     if (epilogue.residual.empty())
       std::fill_n(out, count, 0.0f);
-    else if (epilogue.residual.data != y.data)
+    else if (epilogue.residual.data != call.y.data)
       std::copy_n(epilogue.residual.row(r) + first, count, out);
     const float* scale =
         epilogue.layer_scale.empty() ? nullptr : epilogue.layer_scale.data() + first;
@@ -61,32 +60,31 @@ void apply_portable(const Linear& linear, ConstMatrixView x, MatrixView y, const
   }
 }
 
-void apply_columns(const Linear& linear, const ColumnRange& columns, ConstMatrixView x,
-                   MatrixView y, const Epilogue& epilogue, ThreadPool* pool) {
+void apply(const Linear& linear, const LinearCall& call) {
+  const auto& [x, y, columns, epilogue, pool] = call;
   assert(x.cols == linear.in && y.cols == linear.out && x.rows == y.rows);
   assert(epilogue.layer_scale.empty() || epilogue.layer_scale.size() >= linear.out);
   assert(epilogue.residual.empty() || epilogue.residual.cols == linear.out);
-  if (linear.int8 != nullptr)
-    return apply(*linear.int8, linear.bias, columns, x, y, epilogue, pool, linear.isa);
+  if (linear.int8 != nullptr) return apply(*linear.int8, linear.bias, call, linear.isa);
   if (linear.isa != Isa::kBaseline)
-    return share_output(
-        pool, x.rows, columns, isa_kernels(linear.isa).panel_width,
-        [&](const OutputRange& range) { apply_packed(linear, x, y, epilogue, range); });
-  const size_t before = columns.first / kPortableColumns;
-  const size_t blocks = (columns.end + kPortableColumns - 1) / kPortableColumns;
+    return share_output(call, isa_kernels(linear.isa).panel_width,
+                        [&](const OutputRange& range) { apply_packed(linear, call, range); });
+  const size_t before = columns.first / kPortableColumns, end = columns.end;
+  const size_t blocks = (end + kPortableColumns - 1) / kPortableColumns;
   parallel_for(pool, blocks - before, [&](size_t task, size_t) {
     const size_t first = (before + task) * kPortableColumns;
-    apply_portable(linear, x, y, epilogue, first, std::min(kPortableColumns, columns.end - first));
+    apply_portable(linear, call, first, std::min(kPortableColumns, end - first));
   });
 }
 
 }  // namespace
 
-TileOutput make_tile_output(std::span<const float> bias, MatrixView y, const Epilogue& epilogue,
+TileOutput make_tile_output(const LinearCall& call, std::span<const float> bias,
                             const OutputRange& range) {
   const auto from_first = [&](std::span<const float> numbers) {
     return numbers.empty() ? nullptr : numbers.data() + range.first_column;
   };
+  const Epilogue& epilogue = call.epilogue;
   const ConstMatrixView& residual = epilogue.residual;
   return {
       .rows = range.rows,
@@ -96,8 +94,8 @@ TileOutput make_tile_output(std::span<const float> bias, MatrixView y, const Epi
       .layer_scale = from_first(epilogue.layer_scale),
       .residual = residual.empty() ? nullptr : residual.row(range.first_row) + range.first_column,
       .residual_stride = residual.stride,
-      .y = y.row(range.first_row) + range.first_column,
-      .y_stride = y.stride};
+      .y = call.y.row(range.first_row) + range.first_column,
+      .y_stride = call.y.stride};
 }
 
 size_t Linear::bytes() const {
@@ -127,12 +125,12 @@ Linear pack_linear(size_t out, size_t in, const ReadRows& read_rows, std::span<c
 
 void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue,
            ThreadPool* pool) {
-  apply_columns(linear, {0, linear.out}, x, y, epilogue, pool);
+  apply(linear, {x, y, {0, linear.out}, epilogue, pool});
 }
 
 void apply_from(const Linear& linear, size_t first, ConstMatrixView x, MatrixView y,
                 ThreadPool* pool) {
-  apply_columns(linear, {first, linear.out}, x, y, {}, pool);
+  apply(linear, {x, y, {first, linear.out}, {}, pool});
 }
 
 }  // namespace vit

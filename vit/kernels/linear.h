@@ -1,7 +1,6 @@
 /// y = x · Wᵀ + b with all that may follow it, in one pass over the output.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <span>
@@ -9,15 +8,10 @@
 
 #include "vit/base/config.h"
 #include "vit/base/matrix.h"
-#include "vit/base/owners.h"
 #include "vit/base/thread_pool.h"
 #include "vit/kernels/cpu.h"
-#include "vit/kernels/isa_kernels.h"
 
 namespace vit {
-
-/// What the products of a layer are made in.
-enum class Precision { kF32, kInt8 };
 
 struct Int8Linear;
 
@@ -56,53 +50,6 @@ constexpr size_t row_stride(size_t cols, size_t bytes_each = sizeof(float)) {
   return cols * bytes_each % kFewSets == 0 ? cols + kLine / bytes_each : cols;
 }
 static_assert(row_stride(3072) == 3088 && row_stride(768) == 768 && row_stride(4096, 1) == 4160);
-
-/// A worker's share of the output.
-struct OutputRange {
-  size_t first_row;
-  size_t rows;
-  size_t first_column;
-  size_t columns;
-};
-
-/// Columns [first, end) of the output.
-struct ColumnRange {
-  size_t first;
-  size_t end;
-};
-
-/// Calls `work` for shares that are whole tiles; the first may begin before `columns`. Each worker
-/// has rows of its own, the same in every layer, so that they stay in its cache; their columns are
-/// cut into shares with which others can help. With too few rows for that all workers share
-/// columns.
-template <typename Work>
-void share_output(ThreadPool* pool, size_t rows, const ColumnRange& columns, size_t panel_width,
-                  const Work& work) {
-  constexpr size_t kPanelsPerShare = 2, kSharesPerOwner = 32, kRowsPerOwner = 48;
-  const size_t before = columns.first / panel_width;
-  const size_t panels = (columns.end + panel_width - 1) / panel_width - before;
-  const size_t owners = owner_count(pool);
-  const auto column_share = [&](size_t share, size_t shares, size_t first_row, size_t count) {
-    const auto border = [&](size_t i) { return (before + i * panels / shares) * panel_width; };
-    const size_t first = border(share), end = std::min(columns.end, border(share + 1));
-    work(OutputRange{first_row, count, first, end - first});
-  };
-  if (owners == 1) return column_share(0, 1, 0, rows);
-  const size_t shares = std::clamp(panels / kPanelsPerShare, size_t{1}, kSharesPerOwner);
-  if (rows < owners * kRowsPerOwner) {
-    const size_t all = std::min(panels, shares * owners);
-    return parallel_for(pool, all,
-                        [&](size_t share, size_t) { column_share(share, all, 0, rows); });
-  }
-  parallel_for_owners(pool, shares, [&](size_t owner, size_t share, size_t) {
-    const RowRange own = own_rows(rows, owners, owner);
-    column_share(share, shares, own.first, own.count);
-  });
-}
-
-/// What the kernels need to know of the output, for any kind of linear layer.
-TileOutput make_tile_output(std::span<const float> bias, MatrixView y, const Epilogue& epilogue,
-                            const OutputRange& range);
 
 void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue = {},
            ThreadPool* pool = nullptr);

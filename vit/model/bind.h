@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vit/base/precision.h"
 #include "vit/encoder/block.h"
 #include "vit/model/head.h"
 #include "weights/checkpoint.h"

@@ -11,8 +11,8 @@
 
 #include "patch/image.h"
 #include "vit/base/config.h"
+#include "vit/base/precision.h"
 #include "vit/base/recipe.h"
-#include "vit/kernels/linear.h"
 
 namespace vit {
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "vit/base/precision.h"
 #include "vit/model/model.h"
 #include "weights/checkpoint.h"
 
