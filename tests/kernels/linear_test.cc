@@ -112,8 +112,7 @@ TEST(Linear, ReadsAndWritesColumnRangesWithoutTouchingTheRest) {
 }
 
 TEST(Linear, LeavesOutColumnsThatNobodyWants) {
-  constexpr size_t kRows = 110,
-                   kOut = 300;  // whole blocks of OpenBLAS's columns and panels, and more
+  constexpr size_t kRows = 110, kOut = 300;  // whole panels, and more
   ThreadPool pool(2);
   for (const Isa isa : available_isas()) {
     const Case c({kRows, 24, kOut});
@@ -126,8 +125,8 @@ TEST(Linear, LeavesOutColumnsThatNobodyWants) {
         apply_from(linear, first, c.x, some, workers);
         for (size_t r = 0; r < kRows; ++r)
           for (size_t o = 0; o < kOut; ++o) {
-            // Of the columns before, at most what shares a block with the first.
-            const bool wanted = o >= first, far = o + 128 <= first;
+            // Of the columns before, at most what shares a panel with the first.
+            const bool wanted = o >= first, far = o + 32 <= first;
             const float expected = wanted || (!far && some(r, o) != 0.0f) ? all(r, o) : 0.0f;
             ASSERT_EQ(some(r, o), expected) << first << ' ' << o;
           }

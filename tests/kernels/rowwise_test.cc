@@ -107,13 +107,13 @@ TEST(Rowwise, ActivationsKeepTheirStatedErrorBound) {
       }
 }
 
-/// As stated in vector.inl for vectors of eight and more.
+/// As stated in vector.inl, where there is an instruction that picks one of eight numbers.
 TEST(Rowwise, GeluInPartsKeepsItsOwnBound) {
   std::vector<float> x, y;
   for (float at = -9.0f; at <= 9.0f; at += 0.000371f) x.push_back(at);
   y.resize(x.size());
   for (const Isa isa : available_isas()) {
-    if (isa == Isa::kBaseline) continue;
+    if (isa < Isa::kAvx2) continue;
     isa_kernels(isa).activation_row(Activation::kGelu, x.data(), y.data(), x.size());
     for (size_t i = 0; i < x.size(); ++i) {
       const double bound = std::abs(x[i]) <= 5.5f ? 3e-7 : 1.1e-7 + std::abs(x[i]) * 0x1p-24;

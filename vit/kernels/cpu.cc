@@ -17,6 +17,8 @@ std::string_view to_string(Isa isa) {
   switch (isa) {
     case Isa::kBaseline:
       return "baseline";
+    case Isa::kAvx:
+      return "avx";
     case Isa::kAvx2:
       return "avx2";
     case Isa::kAvx512:
@@ -28,6 +30,7 @@ std::string_view to_string(Isa isa) {
 std::vector<Isa> available_isas() {
   std::vector<Isa> found{Isa::kBaseline};
 #if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx")) found.push_back(Isa::kAvx);
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     found.push_back(Isa::kAvx2);
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -72,14 +75,14 @@ std::size_t second_level_cache() {
 Isa choose_isa(const char* forced) {
   const std::vector<Isa> available = available_isas();
   if (forced == nullptr || *forced == '\0') return available.back();
-  for (const Isa isa : {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : {Isa::kBaseline, Isa::kAvx, Isa::kAvx2, Isa::kAvx512}) {
     if (to_string(isa) != forced) continue;
     if (std::find(available.begin(), available.end(), isa) == available.end())
       fail("VIT_ISA=", forced, ": this machine does not have it; the best it has is ",
            to_string(available.back()));
     return isa;
   }
-  fail("VIT_ISA=", forced, ": expected baseline, avx2 or avx512");
+  fail("VIT_ISA=", forced, ": expected baseline, avx, avx2 or avx512");
 }
 
 Isa active_isa() {

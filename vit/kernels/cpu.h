@@ -7,10 +7,11 @@
 
 namespace vit {
 
-/// In rising order: a machine that has one has all before it.
-enum class Isa { kBaseline, kAvx2, kAvx512 };
+/// In rising order: a machine that has one has all before it. The baseline is what every machine of
+/// the compiled architecture has, in vectors of 128 bits.
+enum class Isa { kBaseline, kAvx, kAvx2, kAvx512 };
 
-std::string_view to_string(Isa isa);  ///< "baseline", "avx2", "avx512"
+std::string_view to_string(Isa isa);  ///< "baseline", "avx", "avx2", "avx512"
 
 /// All that this machine can run, the best last.
 std::vector<Isa> available_isas();

@@ -1,4 +1,5 @@
-/// General matrix product through OpenBLAS: the portable path, and what training and tests use.
+/// General matrix product through OpenBLAS, for training, interpretation and tests. The layers of a
+/// running model use linear.h.
 #pragma once
 
 #include "vit/base/matrix.h"

@@ -13,13 +13,30 @@ namespace vit {
 namespace baseline {
 namespace {
 constexpr Isa kIsa = Isa::kBaseline;
+// 8 accumulators and a product on their way to them fit into the 16 registers of SSE2; AArch64 has
+// 32 registers and needs none for the product.
+#if defined(__aarch64__)
+constexpr size_t kLanes = 4, kTileRows = 12;
+#else
 constexpr size_t kLanes = 4, kTileRows = 4;
+#endif
 #include "vit/kernels/int8_portable.inl"
 #include "vit/kernels/kernels.inl"
 }  // namespace
 }  // namespace baseline
 
 #if defined(__x86_64__)
+#include "vit/kernels/target/avx.inl"
+namespace avx {
+namespace {
+constexpr Isa kIsa = Isa::kAvx;
+constexpr size_t kLanes = 8, kTileRows = 6;  // 12 of the 16 registers accumulate
+#include "vit/kernels/int8_portable.inl"
+#include "vit/kernels/kernels.inl"
+}  // namespace
+}  // namespace avx
+#include "vit/kernels/target/end.inl"
+
 #include "vit/kernels/target/avx2.inl"
 namespace avx2 {
 namespace {
@@ -47,6 +64,7 @@ constexpr size_t kLanes = 16, kTileRows = 12;  // 24 of the 32 registers accumul
 #include "vit/kernels/target/avx_vnni.inl"
 namespace avx_vnni {
 namespace {
+constexpr Isa kIsa = Isa::kAvx2;
 constexpr size_t kLanes = 8, kTileRows = 6;
 #include "vit/kernels/int8_vnni.inl"
 #include "vit/kernels/linear.inl"
@@ -57,6 +75,7 @@ constexpr size_t kLanes = 8, kTileRows = 6;
 #include "vit/kernels/target/avx512_vnni.inl"
 namespace avx512_vnni {
 namespace {
+constexpr Isa kIsa = Isa::kAvx512;
 constexpr size_t kLanes = 16, kTileRows = 12;
 #include "vit/kernels/int8_vnni.inl"
 #include "vit/kernels/linear.inl"
@@ -87,6 +106,8 @@ const IsaKernels& isa_kernels(Isa isa) {
           with_int8(avx2::kKernels, has_vnni(isa), avx_vnni::int8_linear);
       return kernels;
     }
+    case Isa::kAvx:
+      return avx::kKernels;
 #endif
     default:
       return baseline::kKernels;

@@ -4,15 +4,10 @@
 #include <cassert>
 
 #include "vit/base/round.h"
-#include "vit/kernels/gemm.h"
 #include "vit/kernels/linear_internal.h"
 
 namespace vit {
 namespace {
-
-/// Columns of a product that OpenBLAS is asked for. Fixed, so that every bit of the result is the
-/// same whatever the number of workers.
-constexpr size_t kPortableColumns = 128;
 
 /// rows: [count][in] of W, which become columns of the panel [in][width].
 void fill_panel(const float* rows, size_t count, size_t in, size_t width, float* panel) {
@@ -36,45 +31,14 @@ void apply_packed(const Linear& linear, const LinearCall& call, const OutputRang
                .cached = cached_numbers()});
 }
 
-/// A product of OpenBLAS and a second pass: the residual may be y itself, so the product goes to
-/// `product` first.
-void apply_portable(const Linear& linear, const LinearCall& call, size_t first, size_t count) {
-  const ConstMatrixView x = call.x;
-  const Epilogue& epilogue = call.epilogue;
-  thread_local Matrix product;
-  if (product.size() < x.rows * count) product = Matrix(x.rows, count);
-  const MatrixView p(product.data(), x.rows, count);
-  gemm(x, linear.weights.view().row_range(first, count), Transpose::kYes, p);
-  const IsaKernels& kernels = isa_kernels(Isa::kBaseline);
-  for (size_t r = 0; r < x.rows; ++r) {
-    if (!linear.bias.empty()) kernels.add_row(linear.bias.data() + first, nullptr, p.row(r), count);
-    kernels.activation_row(epilogue.activation, p.row(r), p.row(r), count);
-    float* out = call.y.row(r) + first;
-    if (epilogue.residual.empty())
-      std::fill_n(out, count, 0.0f);
-    else if (epilogue.residual.data != call.y.data)
-      std::copy_n(epilogue.residual.row(r) + first, count, out);
-    const float* scale =
-        epilogue.layer_scale.empty() ? nullptr : epilogue.layer_scale.data() + first;
-    kernels.add_row(p.row(r), scale, out, count);
-  }
-}
-
 void apply(const Linear& linear, const LinearCall& call) {
-  const auto& [x, y, columns, epilogue, pool] = call;
+  [[maybe_unused]] const auto& [x, y, columns, epilogue, pool] = call;
   assert(x.cols == linear.in && y.cols == linear.out && x.rows == y.rows);
   assert(epilogue.layer_scale.empty() || epilogue.layer_scale.size() >= linear.out);
   assert(epilogue.residual.empty() || epilogue.residual.cols == linear.out);
   if (linear.int8 != nullptr) return apply(*linear.int8, linear.bias, call, linear.isa);
-  if (linear.isa != Isa::kBaseline)
-    return share_output(call, isa_kernels(linear.isa).panel_width,
-                        [&](const OutputRange& range) { apply_packed(linear, call, range); });
-  const size_t before = columns.first / kPortableColumns, end = columns.end;
-  const size_t blocks = (end + kPortableColumns - 1) / kPortableColumns;
-  parallel_for(pool, blocks - before, [&](size_t task, size_t) {
-    const size_t first = (before + task) * kPortableColumns;
-    apply_portable(linear, call, first, std::min(kPortableColumns, end - first));
-  });
+  share_output(call, isa_kernels(linear.isa).panel_width,
+               [&](const OutputRange& range) { apply_packed(linear, call, range); });
 }
 
 }  // namespace
@@ -107,11 +71,6 @@ Linear pack_linear(size_t out, size_t in, const ReadRows& read_rows, std::span<c
   assert(bias.empty() || bias.size() == out);
   Linear linear{
       .in = in, .out = out, .isa = isa, .weights = {}, .bias = {bias.begin(), bias.end()}};
-  if (isa == Isa::kBaseline) {
-    linear.weights = Matrix(out, in);
-    read_rows(0, out, linear.weights.data());
-    return linear;
-  }
   const size_t width = isa_kernels(isa).panel_width;
   linear.weights = Matrix(round_up(out, width), in);
   std::vector<float> rows(width * in);

@@ -16,7 +16,7 @@ namespace vit {
 struct Int8Linear;
 
 /// Weights packed once into the order in which the kernel of `isa` reads them: panels of columns,
-/// each holding all of the inner dimension. The baseline keeps W [out, in] as it is, for OpenBLAS.
+/// each holding all of the inner dimension.
 struct Linear {
   size_t in = 0;
   size_t out = 0;

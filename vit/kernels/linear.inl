@@ -1,4 +1,4 @@
-// The kernels of linear layers alone: all of kernels.inl's contract but kIsa. The VNNI regions of
+// The kernels of linear layers alone, with the contract of kernels.inl. The VNNI regions of
 // isa_kernels.cc include this file, because only their 8-bit products differ.
 
 static_assert(kLanes == 4 || kLanes == 8 || kLanes == 16);

@@ -161,8 +161,11 @@ inline Vec normal_cdf(Vec x) {
   return p * c + 0.5f;
 }
 
+/// Whether one instruction picks for each lane one of eight numbers.
+constexpr bool kPicksOfEight = kIsa >= Isa::kAvx2;
+
 /// For each lane one of eight numbers, by the last three bits of `which`. GCC has a builtin for
-/// this and Clang has none, so vectors of eight and more name their instruction.
+/// this and Clang has none, so the instruction is named.
 template <typename V, typename Index>
 inline V pick(const float (&numbers)[8], Index which) {
   V all{};
@@ -172,7 +175,7 @@ inline V pick(const float (&numbers)[8], Index which) {
   if constexpr (sizeof(V) == 64)
     return reinterpret_cast<V>(
         _mm512_maskz_permutexvar_ps(0xFFFF, reinterpret_cast<__m512i>(which), all));
-  else if constexpr (sizeof(V) == 32)
+  else if constexpr (sizeof(V) == 32 && kPicksOfEight)
     return reinterpret_cast<V>(_mm256_permutevar8x32_ps(all, reinterpret_cast<__m256i>(which)));
   else
 #endif
@@ -219,10 +222,10 @@ inline Vec sigmoid(Vec x) {
 template <Activation kind>
 inline Vec activate(Vec x) {
   if constexpr (kind == Activation::kGelu) {
-    if constexpr (kLanes >= 8)
+    if constexpr (kPicksOfEight)
       return gelu_by_parts(x);
     else
-      return x * normal_cdf(x);  // no shuffle of eight
+      return x * normal_cdf(x);
   }
   // 0.5·x·(1 + tanh(u)) = x·sigmoid(2u), u = sqrt(2/pi)·(x + 0.044715·x³).
   if constexpr (kind == Activation::kGeluTanh)
