@@ -14,9 +14,9 @@ class MappedFile;
 /// lost that way.
 class Storage {
  public:
-  Storage(std::shared_ptr<const MappedFile> file);  // NOLINT: a file is a storage
+  Storage(std::shared_ptr<const MappedFile> file);  // implicit: a file is a storage
   template <typename T>
-  Storage(std::shared_ptr<T> memory) : owner_(std::move(memory)) {}  // NOLINT: so is memory
+  Storage(std::shared_ptr<T> memory) : owner_(std::move(memory)) {}  // implicit: so is memory
 
   /// Hands back the whole pages within `bytes`, if they are of this storage and of a file.
   void release(std::span<const std::byte> bytes) const;

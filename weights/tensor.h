@@ -33,7 +33,7 @@ struct Tensor {
 class Weight {
  public:
   Weight() = default;
-  Weight(Tensor tensor);  // NOLINT: a tensor is a weight of one part
+  Weight(Tensor tensor);  // implicit: a tensor is a weight of one part
   /// Stacked along the first axis; the other axes agree.
   explicit Weight(std::vector<Tensor> parts);
   /// One after the other, whatever their own shapes.
