@@ -3,13 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "tests/support/folder.h"
 #include "vit/base/error.h"
 #include "vit/model/classifier.h"
 #include "vit/train/export.h"
+#include "vit/train/hash.h"
 #include "vit/train/initialize.h"
 #include "weights/checkpoint.h"
 
@@ -146,16 +149,16 @@ TEST_F(OnDisk, AKilledRunContinuesAsIfNothingHadHappened) {
     trainer.step();  // what came after the checkpoint is lost
   }
   Trainer trainer(gradient::make_network<float>(tiny()), dataset, settings, pool);
-  trainer.restore(load_state(folder_.path("run"), 0));
+  trainer.restore(folder_.path("run"));
   EXPECT_EQ(trainer.state().history.size(), 1u);
   run_epochs(trainer, dataset, settings.batches.recipe);
   EXPECT_EQ(trainer.state().numbers, whole);
   EXPECT_EQ(trainer.state().history.size(), 4u);
 }
 
-std::string message_of(const fs::path& path, std::uint64_t fingerprint) {
+std::string message_of(const std::function<void()>& call) {
   try {
-    load_state(path, fingerprint);
+    call();
     return "accepted";
   } catch (const Error& error) {
     return error.what();
@@ -167,13 +170,115 @@ TEST_F(OnDisk, ADamagedOrForeignCheckpointIsRefused) {
   ThreadPool pool(1);
   Trainer trainer(fresh_network(), dataset, plain_settings(1), pool);
   trainer.state().fingerprint = 5;
-  const fs::path path = folder_.path("run");
+  const std::string path = folder_.path("run");
   save_state(path, trainer.state());
-  EXPECT_NE(message_of(path, 6).find("other data, model or settings"), std::string::npos);
+  EXPECT_EQ(message_of([&] { load_state(path, 6); }),
+            path + ": belongs to a run with other data, model or settings");
   fs::resize_file(path, fs::file_size(path) - 1);
-  EXPECT_NE(message_of(path, 5).find("checksum"), std::string::npos);
+  EXPECT_EQ(message_of([&] { load_state(path, 5); }), path + ": damaged, its checksum differs");
   std::ofstream(path) << "hello";
-  EXPECT_NE(message_of(path, 5).find("no training checkpoint"), std::string::npos);
+  EXPECT_EQ(message_of([&] { load_state(path, 5); }),
+            path + ": is no training checkpoint of this version");
+}
+
+/// A checkpoint whose checksum is right, but a field of which is not what this run would write.
+struct Forgery {
+  std::string name;
+  void (*change)(State& state);
+  std::string complaint;
+};
+
+class ForgedCheckpoint : public ::testing::TestWithParam<Forgery> {};
+
+TEST_P(ForgedCheckpoint, IsRefusedBeforeAnythingIsReadByItsNumbers) {
+  const test::Folder folder;
+  const Dataset dataset = noisy_images();
+  ThreadPool pool(1);
+  const std::string path = folder.path("run");
+  {
+    Trainer trainer(fresh_network(), dataset, plain_settings(3), pool);
+    for (int i = 0; i < 2; ++i) trainer.step();
+    trainer.finish_epoch(1.0, 0.5);
+    trainer.step();
+    State state = trainer.state();
+    GetParam().change(state);
+    save_state(path, state);
+  }
+  Trainer trainer(fresh_network(), dataset, plain_settings(3), pool);
+  const std::vector<float> before = trainer.state().numbers;
+  EXPECT_EQ(message_of([&] { trainer.restore(path); }),
+            path + ": damaged, " + GetParam().complaint);
+  EXPECT_EQ(trainer.state().numbers, before);
+}
+
+const std::string kNotFinite = "it holds a number that is NaN or infinite";
+const Forgery kForgeries[] = {
+    {"Parameters", [](State& s) { s.numbers.pop_back(); },
+     "its number of parameters is 19495, expected 19496"},
+    {"Average", [](State& s) { s.average.resize(3); },
+     "its number of averages is 3, expected 19496"},
+    {"NoAverage", [](State& s) { s.average.clear(); },
+     "its number of averages is 0, expected 19496"},
+    {"FirstMoments", [](State& s) { s.moments.first.resize(5); },
+     "its number of first moments is 5, expected 19496"},
+    {"SecondMoments", [](State& s) { s.moments.second.push_back(0.0f); },
+     "its number of second moments is 19497, expected 19496"},
+    {"Epoch", [](State& s) { s.epoch = 4; }, "its epoch is 4, expected 0 to 3"},
+    {"Step", [](State& s) { s.step = 3; }, "its step is 3, expected 0 to 2"},
+    {"StepAfterTheLastEpoch", [](State& s) { s.epoch = 3; }, "its step is 1, expected 0"},
+    {"Updates", [](State& s) { s.moments.steps = ~std::uint64_t{0}; },
+     "its number of updates is 18446744073709551615, expected 3"},
+    {"Seen", [](State& s) { s.seen = 0; }, "its number of images seen is 0, expected 32"},
+    {"Correct", [](State& s) { s.sum.correct = 33; },
+     "its number of right answers is 33, expected 0 to 32"},
+    {"History", [](State& s) { s.history.clear(); }, "its number of log rows is 0, expected 1"},
+    {"FirstCompared", [](State& s) { s.first_compared = 1000; },
+     "its first compared epoch is 1000, expected 0 to 1"},
+    {"NothingCompared",
+     [](State& s) {
+       s.first_compared = 1;
+       s.step = s.seen = s.sum.correct = 0;
+       s.moments.steps = 2;
+     },
+     "its first compared epoch is 1, expected 0"},
+    {"NotANumber", [](State& s) { s.moments.second.back() = std::nanf(""); }, kNotFinite},
+    {"InfiniteLoss", [](State& s) { s.history.back().validation_loss = HUGE_VAL; }, kNotFinite},
+};
+
+INSTANTIATE_TEST_SUITE_P(Checkpoint, ForgedCheckpoint, ::testing::ValuesIn(kForgeries),
+                         [](const auto& test) { return test.param.name; });
+
+/// Writes `bytes` followed by the checksum that they should have.
+void write_with_checksum(const fs::path& path, const std::string& bytes) {
+  Hash hash;
+  hash.add(bytes);
+  const std::uint64_t sum = hash.value();
+  std::ofstream(path, std::ios::binary)
+      << bytes << std::string_view(reinterpret_cast<const char*>(&sum), sizeof sum);
+}
+
+TEST_F(OnDisk, ACheckpointWithACountBeyondItsEndOrBytesAfterItIsRefused) {
+  const Dataset dataset = noisy_images();
+  ThreadPool pool(1);
+  const std::string path = folder_.path("run");
+  save_state(path, Trainer(fresh_network(), dataset, plain_settings(1), pool).state());
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  bytes.resize(bytes.size() - sizeof(std::uint64_t));
+
+  write_with_checksum(path, bytes + "tail");
+  EXPECT_EQ(message_of([&] { load_state(path, 0); }),
+            path + ": damaged, 4 bytes follow its last field");
+  write_with_checksum(path, bytes.substr(0, bytes.size() - 1));
+  EXPECT_EQ(message_of([&] { load_state(path, 0); }), path + ": damaged, it ends too early");
+  // The count of log rows follows the version and seven numbers of the current epoch.
+  constexpr size_t kHistory = 8 * 8;
+  ASSERT_EQ(bytes.substr(kHistory, 8), std::string(8, '\0'));
+  for (const char high : {'\x01', '\x10', '\x7f'}) {
+    bytes[kHistory + 7] = high;
+    write_with_checksum(path, bytes);
+    EXPECT_EQ(message_of([&] { load_state(path, 0); }), path + ": damaged, it ends too early");
+  }
 }
 
 /// /dev/full is a disk without room.
@@ -187,7 +292,7 @@ TEST_F(OnDisk, AFullDiskLosesNoEarlierCheckpoint) {
   fs::create_symlink("/dev/full", path.string() + ".tmp");
   EXPECT_THROW(save_state(path, trainer.state()), Error);
   EXPECT_EQ(fs::file_size(path), size);
-  EXPECT_EQ(message_of(path, 0), "accepted");
+  EXPECT_EQ(message_of([&] { load_state(path, 0); }), "accepted");
 }
 
 TEST_F(OnDisk, TheModelFileClassifiesAsTheNetworkDoes) {

@@ -72,7 +72,11 @@ class Run {
   void resume() {
     if (!std::filesystem::exists(checkpoint()))
       fail(checkpoint().string(), ": no such checkpoint; start without --resume");
-    trainer_.restore(train::load_state(checkpoint(), trainer_.state().fingerprint));
+    try {
+      trainer_.restore(checkpoint());
+    } catch (const Error& error) {
+      fail(error.what(), "; repeat the command of that run, or start again with --restart");
+    }
     write_output("continuing after epoch " + std::to_string(trainer_.state().epoch) + ", step " +
                  std::to_string(trainer_.state().step) + "\n");
     if (!trainer_.state().history.empty() && !std::filesystem::exists(settings_.output))

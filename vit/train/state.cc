@@ -61,16 +61,20 @@ class Reader {
   void get(std::vector<T>& values) {
     std::uint64_t count = 0;
     get(count);
-    need(count > bytes_.size() ? bytes_.size() + 1 : count * sizeof(T));
+    need(count > bytes_.size() ? bytes_.size() + 1 : count * sizeof(T));  // no overflow
     values.resize(count);
     if (count == 0) return;  // there may be no memory to copy to
     std::memcpy(values.data(), bytes_.data() + at_, count * sizeof(T));
     at_ += count * sizeof(T);
   }
+  void expect_end() const {
+    if (at_ != bytes_.size())
+      fail(path_, ": damaged, ", bytes_.size() - at_, " bytes follow its last field");
+  }
 
  private:
   void need(size_t count) const {
-    if (at_ + count > bytes_.size()) fail(path_, ": damaged, it ends too early");
+    if (count > bytes_.size() - at_) fail(path_, ": damaged, it ends too early");
   }
 
   std::string path_;
@@ -144,15 +148,15 @@ State load_state(const fs::path& path, std::uint64_t fingerprint) {
   std::memcpy(&stored, bytes.data() + body, sizeof stored);
   if (stored != checksum(bytes.data(), body))
     fail(path.string(), ": damaged, its checksum differs");
+  bytes.resize(body);
   bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(kMagic.size()));
 
   State state(0);
   Reader reader(path.string(), std::move(bytes));
   visit([&](auto& field) { reader.get(field); }, state);
+  reader.expect_end();
   if (state.fingerprint != fingerprint)
-    fail(path.string(),
-         ": belongs to a run with other data, model or settings; give the same command line "
-         "again, or start anew without --resume");
+    fail(path.string(), ": belongs to a run with other data, model or settings");
   return state;
 }
 

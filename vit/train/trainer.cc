@@ -1,6 +1,7 @@
 #include "vit/train/trainer.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <numeric>
@@ -33,6 +34,18 @@ void draw_paths(const Settings& settings, const ModelConfig& config, std::uint64
       paths(r, b) = random.chance(drop) ? 0.0f : static_cast<float>(1.0 / (1.0 - drop));
     }
   }
+}
+
+bool all_finite(const State& s) {
+  const auto finite = [](const auto& values) {
+    return std::ranges::all_of(values, [](auto value) { return std::isfinite(value); });
+  };
+  return finite(s.numbers) && finite(s.average) && finite(s.moments.first) &&
+         finite(s.moments.second) && finite(std::array{s.sum.loss, s.seconds}) &&
+         std::ranges::all_of(s.history, [&](const EpochRow& row) {
+           return finite(std::array{row.train_loss, row.train_accuracy, row.validation_loss,
+                                    row.validation_accuracy, row.rate, row.seconds});
+         });
 }
 
 }  // namespace
@@ -79,11 +92,38 @@ const gradient::Network<float>& Trainer::averaged() {
   return averaged_;
 }
 
-void Trainer::restore(State state) {
-  if (state.numbers.size() != network_.layout.size() ||
-      state.average.empty() != state_.average.empty())
-    fail("the checkpoint holds ", state.numbers.size(), " parameters, the model has ",
-         network_.layout.size());
+/// A checkpoint is a file: each of its sizes and indices may be anything.
+void Trainer::check(const std::string& where, const State& s) const {
+  const std::uint64_t parameters = network_.layout.size(), history = s.history.size();
+  const bool finished = s.epoch >= settings_.epochs;
+  const struct {
+    const char* what;
+    std::uint64_t got, least, most;
+  } fields[]{
+      {"number of parameters", s.numbers.size(), parameters, parameters},
+      {"number of averages", s.average.size(), state_.average.size(), state_.average.size()},
+      {"number of first moments", s.moments.first.size(), parameters, parameters},
+      {"number of second moments", s.moments.second.size(), parameters, parameters},
+      {"epoch", s.epoch, 0, settings_.epochs},
+      {"step", s.step, 0, finished ? 0 : steps_per_epoch_},
+      {"number of updates", s.moments.steps, s.epoch * steps_per_epoch_ + s.step,
+       s.epoch * steps_per_epoch_ + s.step},
+      {"number of images seen", s.seen, s.step * settings_.batch, s.step * settings_.batch},
+      {"number of right answers", s.sum.correct, 0, s.seen},
+      {"number of log rows", history, s.epoch, s.epoch},
+      // The weights after an epoch have a row of their own to be compared with.
+      {"first compared epoch", s.first_compared, 0, history - (s.step == 0 && history > 0 ? 1 : 0)},
+  };
+  for (const auto& field : fields)
+    if (field.got < field.least || field.got > field.most)
+      fail(where, ": damaged, its ", field.what, " is ", field.got, ", expected ", field.least,
+           field.least == field.most ? "" : " to " + std::to_string(field.most));
+  if (!all_finite(s)) fail(where, ": damaged, it holds a number that is NaN or infinite");
+}
+
+void Trainer::restore(const std::filesystem::path& checkpoint) {
+  State state = load_state(checkpoint, state_.fingerprint);
+  check(checkpoint.string(), state);
   state_ = std::move(state);
   network_.numbers = state_.numbers;
 }

@@ -64,7 +64,8 @@ struct State {
 
 /// Written beside its place, synced and renamed: a full disk or a kill leaves the earlier one.
 void save_state(const std::filesystem::path& path, const State& state);
-/// Throws an Error if the file is damaged or belongs to a run with other settings.
+/// Throws an Error if the file is damaged or belongs to a run with other settings. The sizes and
+/// indices in it are the file's: Trainer::restore() checks that they fit.
 State load_state(const std::filesystem::path& path, std::uint64_t fingerprint);
 
 /// Deterministic: the same data, settings and seed give the same weights, whatever the number of
@@ -81,8 +82,8 @@ class Trainer {
 
   const State& state() const { return state_; }
   State& state() { return state_; }
-  /// Continues a run. Throws an Error if it does not fit.
-  void restore(State state);
+  /// Continues the run of a checkpoint. Throws an Error if any of it does not fit.
+  void restore(const std::filesystem::path& checkpoint);
 
   size_t steps_per_epoch() const { return steps_per_epoch_; }
   bool epoch_done() const { return state_.step == steps_per_epoch_; }
@@ -97,6 +98,7 @@ class Trainer {
  private:
   struct Worker;
 
+  void check(const std::string& where, const State& state) const;
   std::vector<size_t> batch_indices();
   void keep_some(std::span<const size_t> indices, Worker& worker,
                  gradient::Batch<float>& batch) const;

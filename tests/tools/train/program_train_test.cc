@@ -167,7 +167,9 @@ TEST(TrainProgram, ResumesAndWillNotResumeAnotherRun) {
   EXPECT_EQ(read_file(folder.path("m.safetensors")), before);
   const Finished other = run(train(folder, {"--resume", "--seed", "3"}));
   EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.err, HasSubstr("other data, model or settings"));
+  EXPECT_EQ(other.err, "vit: " + folder.path("m.safetensors.checkpoint") +
+                           ": belongs to a run with other data, model or settings; repeat the "
+                           "command of that run, or start again with --restart\n");
   const Finished forgotten = run(train(folder, {}));
   EXPECT_EQ(forgotten.status, 1);
   EXPECT_THAT(forgotten.err, HasSubstr("an earlier run is there; continue it with --resume"));
