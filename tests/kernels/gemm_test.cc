@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/support/random.h"
+#include "vit/kernels/multiply.h"
 
 namespace vit {
 namespace {
@@ -69,6 +70,72 @@ TEST(Gemm, TurnsEitherSideInBothPrecisions) {
           EXPECT_NEAR(wide[i * 3 + j], 3.0 * expected + 2.0, 1e-12);
         }
     }
+}
+
+struct Sizes {
+  size_t rows, inner, columns;
+};
+
+/// Views of wider matrices, filled with random numbers.
+void expect_product(Isa isa, const Sizes& n, const Product& product) {
+  const bool turn_a = product.a == Transpose::kYes, turn_b = product.b == Transpose::kYes;
+  const Matrix wide_a = test::random_matrix(turn_a ? n.inner : n.rows, n.rows + n.inner + 5, 1);
+  const Matrix wide_b =
+      test::random_matrix(turn_b ? n.columns : n.inner, n.inner + n.columns + 3, 2);
+  const ConstMatrixView a = wide_a.view().col_range(2, turn_a ? n.rows : n.inner);
+  const ConstMatrixView b = wide_b.view().col_range(1, turn_b ? n.inner : n.columns);
+  Matrix wide_c = test::random_matrix(n.rows, n.columns + 4, 3);
+  const Matrix before = test::random_matrix(n.rows, n.columns + 4, 3);
+  multiply(a, b, wide_c.view().col_range(2, n.columns), product, isa);
+  for (size_t i = 0; i < n.rows; ++i)
+    for (size_t j = 0; j < n.columns + 4; ++j) {
+      if (j < 2 || j >= n.columns + 2) {
+        ASSERT_EQ(wide_c(i, j), before(i, j)) << "wrote beside its columns";
+        continue;
+      }
+      double expected = product.beta * before(i, j), magnitude = std::abs(expected);
+      for (size_t k = 0; k < n.inner; ++k) {
+        const double term = product.alpha * double{turn_a ? a(k, i) : a(i, k)} *
+                            double{turn_b ? b(j - 2, k) : b(k, j - 2)};
+        expected += term;
+        magnitude += std::abs(term);
+      }
+      ASSERT_NEAR(wide_c(i, j), expected, static_cast<double>(n.inner + 4) * 0x1p-24 * magnitude)
+          << "row " << i << ", column " << j - 2 << " of " << n.rows << " x " << n.inner << " x "
+          << n.columns;
+    }
+}
+
+TEST(Multiply, EveryOrientationAndSizeOnEveryInstructionSet) {
+  for (const Isa isa : available_isas())
+    for (const Transpose a : {Transpose::kNo, Transpose::kYes})
+      for (const Transpose b : {Transpose::kNo, Transpose::kYes})
+        for (const size_t rows : {1, 6, 13, 25})
+          for (const size_t inner : {1, 17, 300})
+            for (const size_t columns : {1, 16, 31, 64})
+              expect_product(isa, {rows, inner, columns}, {.a = a, .b = b});
+}
+
+TEST(Multiply, ScalesTheProductAndWhatItIsAddedTo) {
+  for (const Isa isa : available_isas())
+    for (const Product& product :
+         {Product{.alpha = 2.0, .beta = 1.0}, Product{.alpha = -0.5, .beta = 0.25},
+          Product{.a = Transpose::kYes, .b = Transpose::kYes, .alpha = 3.0, .beta = -1.0}})
+      for (const Sizes& sizes : {Sizes{14, 600, 40}, Sizes{7, 0, 5}})
+        expect_product(isa, sizes, product);
+}
+
+TEST(Multiply, ARowIsTheSameToTheBitWhateverTheOtherRowsAre) {
+  const Matrix a = test::random_matrix(29, 300, 1), b = test::random_matrix(300, 45, 2);
+  for (const Isa isa : available_isas()) {
+    if (isa == Isa::kBaseline) continue;  // OpenBLAS promises nothing
+    Matrix all(29, 45), one(1, 45);
+    multiply(a, b, all, {}, isa);
+    for (size_t r = 0; r < a.rows(); ++r) {
+      multiply(a.view().row_range(r, 1), b, one, {}, isa);
+      for (size_t c = 0; c < 45; ++c) EXPECT_EQ(one(0, c), all(r, c));
+    }
+  }
 }
 
 }  // namespace

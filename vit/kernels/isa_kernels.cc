@@ -2,6 +2,8 @@
 // would let inline functions of headers leak wider instructions into code for older machines.
 #include "vit/kernels/isa_kernels.h"
 
+#include <utility>
+
 #include "vit/base/owners.h"
 
 #if defined(__x86_64__)

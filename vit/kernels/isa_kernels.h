@@ -109,6 +109,27 @@ struct BackwardKernels {
   void (*softmax)(const float* p, const float* dp, float scale, float* ds, size_t n);
 };
 
+/// Longest part of the inner dimension that a panel of multiply() holds.
+constexpr size_t kMultiplyInner = 256;
+
+/// c = alpha · op(a) · op(b) + beta · c, see multiply.h. "Turned": stored as the transpose.
+struct MultiplyCall {
+  const float* a;
+  size_t a_stride;
+  bool a_turned;
+  const float* b;
+  size_t b_stride;
+  bool b_turned;
+  size_t rows;
+  size_t inner;
+  size_t columns;
+  float alpha;
+  float beta;
+  float* c;
+  size_t c_stride;
+  float* panel;  ///< scratch, kMultiplyInner · panel width
+};
+
 struct IsaKernels {
   Isa isa;
   size_t panel_width;  ///< columns that one tile holds in registers
@@ -133,6 +154,7 @@ struct IsaKernels {
   /// Exactly panel_width columns of c.
   void (*product)(const ProductTile& tile);
   void (*scores)(const ScoreTile& tile);
+  void (*multiply)(const MultiplyCall& call);
 
   BackwardKernels backward;
 };

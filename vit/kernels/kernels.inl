@@ -14,6 +14,7 @@
 #include "vit/kernels/rowwise.inl"
 
 #include "vit/kernels/backward.inl"
+#include "vit/kernels/multiply.inl"
 #include "vit/kernels/scores.inl"
 
 const IsaKernels kKernels{
@@ -32,6 +33,7 @@ const IsaKernels kKernels{
     .quantize_row = quantize_row,
     .product = product,
     .scores = scores,
+    .multiply = multiply,
     .backward = {.layer_norm = backward::layer_norm,
                  .rms_norm = backward::rms_norm,
                  .activation = backward::activation,

@@ -1,0 +1,20 @@
+/// Matrix products in which both sides change from call to call, on the kernels of this machine:
+/// what training multiplies with. For weights that stay, linear.h packs them once.
+#pragma once
+
+#include "vit/kernels/cpu.h"
+#include "vit/kernels/gemm.h"
+
+namespace vit {
+
+/// c = alpha · op(a) · op(b) + beta · c, on the calling thread; c overlaps neither. The same bits
+/// for a row of c whatever the other rows are. The baseline is OpenBLAS.
+void multiply(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product& product = {},
+              Isa isa = active_isa());
+/// In double precision, for tests of gradients: OpenBLAS.
+inline void multiply(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
+                     BasicMatrixView<double> c, const Product& product = {}) {
+  gemm(a, b, c, product);
+}
+
+}  // namespace vit
