@@ -262,7 +262,7 @@ TEST(AttentionHook, GradientsAgreeWithThoseOfTheQueriesBias) {
   const size_t tokens = c.tokens(), d = c.head_width(), layer = 1, head = 2;
   const Slot& bias = *f.network.layout.find("blocks.1.attn.qkv.bias");
   // The same number added to one query feature of every token adds it times the keys' feature.
-  const Numbers<double>& qkv = f.trace.blocks[layer].branches[0].attention.qkv;
+  const Numbers<double>& qkv = f.trace.blocks[layer][0].attention.qkv;
   const double scale = 1.0 / std::sqrt(static_cast<double>(d));
   double expected = 0.0;
   for (size_t image = 0; image < kImages; ++image)

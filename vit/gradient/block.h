@@ -1,7 +1,6 @@
-/// One layer of the encoder with its way back: every kind of block that the encoder knows.
+/// One layer of the encoder, forward and backward: every kind of block that the encoder knows.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "vit/gradient/attention.h"
@@ -9,72 +8,40 @@
 
 namespace vit::gradient {
 
-struct BlockRule {
-  BlockKind kind = BlockKind::kPreNorm;
-  AttentionRule attention;
-  MlpRule mlp;
-  NormRule norm;
-};
-
-/// What one residual step leaves behind: x' = x + scale · f(norm(x)), with the norm where the kind
-/// of block has it.
+/// One residual step x' = x + scale · f(norm(x)), with the norm where the kind of block has it.
 template <typename T>
-struct StepTrace {
-  Numbers<T> x;       ///< what the step read
+struct StepActivations {
+  Numbers<T> x;       ///< what the step read; of gradients: that at the step's output
   Numbers<T> in;      ///< what f read, where that is a normed x
   Numbers<T> update;  ///< what f gave
   Numbers<T> normed;  ///< what the norm after f gave (residual post-norm) or read (post-norm)
 };
 
 template <typename T>
-struct BranchTrace {
-  StepTrace<T> attention_step;
-  AttentionTrace<T> attention;
-  StepTrace<T> mlp_step;
-  MlpTrace<T> mlp;
+struct BranchActivations {
+  StepActivations<T> attention_step;
+  AttentionActivations<T> attention;
+  StepActivations<T> mlp_step;
+  MlpActivations<T> mlp;
 };
 
+/// A block on a batch: its branches, and the factors of drop path.
 template <typename T>
-struct BlockTrace {
-  std::vector<BranchTrace<T>> branches;
+struct Block {
+  BlockKind kind = BlockKind::kPreNorm;
+  const std::vector<BranchPart<T>>& branches;
+  ConstView<T> paths{};  ///< [2, B] factors on the updates by attention and MLP; empty: 1
+  size_t images = 1;     ///< B
 };
 
-/// Buffers of the way back; shared by all blocks.
+/// tokens [B·T, D] are updated in place; `kept` has an element per branch.
 template <typename T>
-struct BlockScratch {
-  AttentionScratch<T> attention;
-  MlpScratch<T> mlp;
-  Numbers<T> incoming;  ///< the gradient that several branches read
-  Numbers<T> update;    ///< at f's output
-  Numbers<T> in;        ///< at f's input
-};
-
-/// Factors on the updates of each image, for drop path: `attention` and `mlp` have one per image.
-template <typename T>
-struct PathScale {
-  std::span<const T> attention{};  ///< empty: 1
-  std::span<const T> mlp{};
-};
-
-/// tokens [B·T, D] are updated in place.
-template <typename T>
-void forward(const BlockRule& rule, const BlockPart<const T>& part, const PathScale<T>& paths,
-             BlockTrace<T>& trace, View<T> tokens);
-
-/// All that the way back goes by.
-template <typename T>
-struct BlockBack {
-  const BlockPart<const T>& part;
-  const BlockPart<T>& gradients;
-  const BlockTrace<T>& trace;
-  BlockScratch<T>& scratch;
-  PathScale<T> paths{};
-  const AttentionHook<T>* hook = nullptr;
-  size_t layer = 0;
-};
+void forward(const Block<T>& block, std::vector<BranchActivations<T>>& kept, View<T> tokens);
 
 /// `gradient` [B·T, D], that at the tokens after the block, becomes that at the tokens before it.
+/// `d` is memory for the gradients at what was kept.
 template <typename T>
-void backward(const BlockRule& rule, const BlockBack<T>& back, View<T> gradient);
+void backward(const Block<T>& block, std::vector<BranchActivations<T>>& kept,
+              BranchActivations<T>& d, View<T> gradient, const AttentionHook<T>& hook);
 
 }  // namespace vit::gradient

@@ -3,120 +3,83 @@
 namespace vit::gradient {
 namespace {
 
-/// The row of prefix token `index`, wherever it is stored.
-template <typename E>
-BasicMatrixView<E> prefix_row(const EmbeddingRule& rule, const EmbeddingPart<E>& part,
-                              size_t index) {
-  if (rule.prefix[index] == PrefixToken::kClass) return part.class_token;
-  if (rule.prefix[index] == PrefixToken::kDistillation) return part.distillation_token;
-  if (part.registers.empty()) return {};
-  const auto before =
-      std::count(rule.prefix.begin(), rule.prefix.begin() + static_cast<std::ptrdiff_t>(index),
-                 PrefixToken::kRegister);
-  return part.registers.row_range(static_cast<size_t>(before), 1);
-}
+/// The row of the position table that token `index` of an image has, or none.
+template <typename T>
+struct Positions {
+  const EmbeddingPart<T>& part;
+  const EmbeddingActivations<T>& kept;
+  size_t covered;  ///< rows of the table for prefix tokens
 
-/// The rows of one image, and which positions they have.
-struct Place {
-  size_t image;
-  size_t tokens;   ///< of each image
-  size_t covered;  ///< rows of the position table before those of the grid
+  Positions(const EmbeddingPart<T>& p, const EmbeddingActivations<T>& k)
+      : part(p), kept(k), covered(0) {
+    if (!p.positions.empty()) covered = p.positions.value.rows - p.patches;
+  }
+  bool has(size_t index) const {
+    return !part.positions.empty() && (index >= part.prefix.size() || index < covered);
+  }
+  size_t row(size_t image, size_t index) const {
+    const size_t prefix = part.prefix.size(), each = kept.patches.rows / kept.images;
+    if (index < prefix) return index;
+    const size_t patch = index - prefix;
+    return covered + (kept.kept_patches.empty() ? patch : kept.kept_patches[image * each + patch]);
+  }
 };
-
-/// The row of the position table of patch `i` of the image.
-size_t position_row(const EmbeddingRule& rule, const Place& place, size_t i) {
-  const size_t patches = place.tokens - rule.prefix.size();
-  return place.covered + (rule.kept.empty() ? i : rule.kept[place.image * patches + i]);
-}
-
-/// Rows of the table that belong to prefix tokens: it is known how many patches a grid has.
-template <typename E>
-size_t covered_rows(const EmbeddingRule& rule, BasicMatrixView<E> positions) {
-  return positions.rows > rule.grid ? positions.rows - rule.grid : 0;
-}
-
-template <typename T>
-void embed_image(const EmbeddingRule& rule, const Place& place, const EmbeddingPart<const T>& part,
-                 ConstView<T> positions, View<T> tokens) {
-  const size_t prefix = rule.prefix.size();
-  for (size_t i = 0; i < prefix; ++i) {
-    copy<T>(prefix_row(rule, part, i), tokens.row_range(i, 1));
-    if (i < place.covered) add<T>(positions.row_range(i, 1), tokens.row_range(i, 1));
-  }
-  if (positions.empty()) return;
-  for (size_t i = prefix; i < tokens.rows; ++i)
-    add<T>(positions.row_range(position_row(rule, place, i - prefix), 1), tokens.row_range(i, 1));
-}
-
-template <typename T>
-void embed_image_back(const EmbeddingRule& rule, const Place& place,
-                      const EmbeddingPart<T>& gradients, ConstView<T> dtokens) {
-  const size_t prefix = rule.prefix.size();
-  const View<T> dpositions = gradients.positions;
-  for (size_t i = 0; i < prefix; ++i) {
-    const ConstView<T> row = dtokens.row_range(i, 1);
-    const View<T> token = prefix_row(rule, gradients, i);
-    if (!token.empty()) add<T>(row, token);
-    if (i < place.covered) add<T>(row, dpositions.row_range(i, 1));
-  }
-  if (dpositions.empty()) return;
-  for (size_t i = prefix; i < dtokens.rows; ++i)
-    add<T>(dtokens.row_range(i, 1), dpositions.row_range(position_row(rule, place, i - prefix), 1));
-}
 
 }  // namespace
 
 template <typename T>
-void embed(const EmbeddingRule& rule, const EmbeddingPart<const T>& part, ConstView<T> positions,
-           EmbeddingTrace<T>& trace, View<T> tokens) {
-  trace.projected.resize(trace.patches.rows, tokens.cols);
-  linear<T>(part.project, trace.patches, trace.projected);
-  const Numbers<T>* projected = &trace.projected;
-  if (!part.norm.weight.empty()) {
-    trace.normed.resize(trace.patches.rows, tokens.cols);
-    normalize<T>(rule.norm, part.norm, trace.projected, trace.normed);
-    projected = &trace.normed;
+void embed(const EmbeddingPart<T>& part, EmbeddingActivations<T>& kept, View<T> tokens) {
+  kept.projected.resize(kept.patches.rows, tokens.cols);
+  linear<T>(part.project, kept.patches, kept.projected);
+  const bool normed = !part.norm.weight.empty();
+  if (normed) {
+    kept.normed.resize(kept.patches.rows, tokens.cols);
+    normalize<T>(part.norm, kept.projected, kept.normed);
   }
-  const size_t each = tokens.rows / rule.images, prefix = rule.prefix.size();
-  for (size_t image = 0; image < rule.images; ++image) {
-    const View<T> own = tokens.row_range(image * each, each);
-    copy<T>(projected->view().row_range(image * (each - prefix), each - prefix),
-            own.row_range(prefix, each - prefix));
-    embed_image<T>(rule, {image, each, covered_rows(rule, positions)}, part, positions, own);
+  const ConstView<T> projected = normed ? kept.normed : kept.projected;
+  const size_t each = tokens.rows / kept.images, prefix = part.prefix.size();
+  const Positions<T> positions(part, kept);
+  for (size_t r = 0; r < tokens.rows; ++r) {
+    const size_t image = r / each, index = r % each;
+    const View<T> token = tokens.row_range(r, 1);
+    copy<T>(index < prefix ? part.prefix[index].value
+                           : projected.row_range(image * (each - prefix) + index - prefix, 1),
+            token);
+    if (positions.has(index))
+      add<T>(part.positions.value.row_range(positions.row(image, index), 1), token);
   }
   if (part.pre_norm.weight.empty()) return;
-  trace.before_norm.resize(tokens.rows, tokens.cols);
-  copy<T>(tokens, trace.before_norm);
-  normalize<T>(rule.norm, part.pre_norm, trace.before_norm, tokens);
+  keep<T>(tokens, kept.before_norm);
+  normalize<T>(part.pre_norm, kept.before_norm, tokens);
 }
 
 template <typename T>
-void embed_back(const EmbeddingRule& rule, const EmbeddingBack<T>& back, View<T> gradient,
-                View<T> dpatches) {
-  normalize_back<T>(rule.norm, back.part.pre_norm, back.trace.before_norm, gradient,
-                    back.gradients.pre_norm);
-  back.scratch.resize(back.trace.patches.rows, gradient.cols);
-  const size_t each = gradient.rows / rule.images, prefix = rule.prefix.size();
-  for (size_t image = 0; image < rule.images; ++image) {
-    const ConstView<T> own = gradient.row_range(image * each, each);
-    copy<T>(own.row_range(prefix, each - prefix),
-            back.scratch.view().row_range(image * (each - prefix), each - prefix));
-    embed_image_back<T>(rule, {image, each, covered_rows(rule, back.gradients.positions)},
-                        back.gradients, own);
+void embed_back(const EmbeddingPart<T>& part, const EmbeddingActivations<T>& kept,
+                EmbeddingActivations<T>& d, View<T> dtokens, View<T> dpatches) {
+  normalize_back<T>(part.pre_norm, kept.before_norm, dtokens);
+  d.projected.resize(kept.patches.rows, dtokens.cols);
+  const size_t each = dtokens.rows / kept.images, prefix = part.prefix.size();
+  const Positions<T> positions(part, kept);
+  const View<T> dpositions = part.positions.gradient;
+  for (size_t r = 0; r < dtokens.rows; ++r) {
+    const size_t image = r / each, index = r % each;
+    const ConstView<T> dtoken = dtokens.row_range(r, 1);
+    if (index >= prefix)
+      copy<T>(dtoken, d.projected.view().row_range(image * (each - prefix) + index - prefix, 1));
+    else if (!part.prefix[index].gradient.empty())
+      add<T>(dtoken, part.prefix[index].gradient);
+    if (!dpositions.empty() && positions.has(index))
+      add<T>(dtoken, dpositions.row_range(positions.row(image, index), 1));
   }
-  normalize_back<T>(rule.norm, back.part.norm, back.trace.projected, back.scratch,
-                    back.gradients.norm);
-  linear_back<T>(back.part.project, back.scratch, back.gradients.project,
-                 {back.trace.patches, dpatches});
+  normalize_back<T>(part.norm, kept.projected, d.projected);
+  linear_back<T>(part.project, {d.projected, kept.patches, dpatches});
 }
 
-template void embed(const EmbeddingRule&, const EmbeddingPart<const float>&, ConstView<float>,
-                    EmbeddingTrace<float>&, View<float>);
-template void embed(const EmbeddingRule&, const EmbeddingPart<const double>&, ConstView<double>,
-                    EmbeddingTrace<double>&, View<double>);
-template void embed_back(const EmbeddingRule&, const EmbeddingBack<float>&, View<float>,
-                         View<float>);
-template void embed_back(const EmbeddingRule&, const EmbeddingBack<double>&, View<double>,
-                         View<double>);
+template void embed(const EmbeddingPart<float>&, EmbeddingActivations<float>&, View<float>);
+template void embed(const EmbeddingPart<double>&, EmbeddingActivations<double>&, View<double>);
+template void embed_back(const EmbeddingPart<float>&, const EmbeddingActivations<float>&,
+                         EmbeddingActivations<float>&, View<float>, View<float>);
+template void embed_back(const EmbeddingPart<double>&, const EmbeddingActivations<double>&,
+                         EmbeddingActivations<double>&, View<double>, View<double>);
 
 }  // namespace vit::gradient

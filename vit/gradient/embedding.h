@@ -1,48 +1,31 @@
-/// Patches to the tokens that enter the encoder, with the way back.
+/// Patches to the tokens that enter the encoder, forward and backward.
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "vit/gradient/linear.h"
 
 namespace vit::gradient {
 
-struct EmbeddingRule {
-  size_t images = 1;  ///< B
-  /// Which patches of its grid each image kept, image after image; empty: all, in order.
-  std::span<const size_t> kept{};
-  size_t grid = 0;  ///< patches of a whole image
-  std::vector<PrefixToken> prefix;
-  NormRule norm;
-};
-
 template <typename T>
-struct EmbeddingTrace {
-  ConstView<T> patches;    ///< the caller's; must stay until the way back is done
+struct EmbeddingActivations {
+  ConstView<T> patches;  ///< [B·N, 3·P·P], the caller's until backward() is done
+  /// Which patches of its grid each image kept, image after image; empty: all, in order.
+  std::span<const size_t> kept_patches{};
+  size_t images = 1;       ///< B
   Numbers<T> projected;    ///< [B·N, D]
   Numbers<T> normed;       ///< only with a norm on the patches
   Numbers<T> before_norm;  ///< [B·T, D], only with a norm on all tokens
 };
 
-/// `positions` [covered prefix + N, D] is the table to add, or empty.
-/// patches [B·N, 3·P·P] to tokens [B·T, D].
+/// kept.patches to tokens [B·T, D].
 template <typename T>
-void embed(const EmbeddingRule& rule, const EmbeddingPart<const T>& part, ConstView<T> positions,
-           EmbeddingTrace<T>& trace, View<T> tokens);
+void embed(const EmbeddingPart<T>& part, EmbeddingActivations<T>& kept, View<T> tokens);
 
+/// `dtokens`, overwritten on the way, to the gradients of the part and, if `dpatches` is not empty,
+/// of the patches. `d` is memory for the gradients at what was kept.
 template <typename T>
-struct EmbeddingBack {
-  const EmbeddingPart<const T>& part;
-  const EmbeddingPart<T>& gradients;
-  const EmbeddingTrace<T>& trace;
-  Numbers<T>& scratch;
-};
-
-/// `gradient` at the tokens, overwritten on the way, to that of every part and, if `dpatches` is
-/// not empty, of the patches.
-template <typename T>
-void embed_back(const EmbeddingRule& rule, const EmbeddingBack<T>& back, View<T> gradient,
-                View<T> dpatches);
+void embed_back(const EmbeddingPart<T>& part, const EmbeddingActivations<T>& kept,
+                EmbeddingActivations<T>& d, View<T> dtokens, View<T> dpatches);
 
 }  // namespace vit::gradient

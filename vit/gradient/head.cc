@@ -5,121 +5,113 @@
 namespace vit::gradient {
 namespace {
 
-/// The distillation token of each image stands behind its class token.
+/// The distillation token of each image follows its class token.
 constexpr size_t kDistillationRow = 1;
 
 /// What the classifier reads.
 template <typename T>
-const Numbers<T>& classified(const HeadPart<const T>& part, const HeadTrace<T>& trace) {
-  return part.pre_logits.weight.empty() ? trace.features : trace.hidden;
+Numbers<T>& classified(const HeadPart<T>& part, HeadActivations<T>& kept) {
+  return part.pre_logits.weight.empty() ? kept.features : kept.hidden;
+}
+
+/// y = factor · x
+template <typename T>
+void scale(ConstView<T> x, T factor, View<T> y) {
+  for (size_t r = 0; r < x.rows; ++r)
+    for (size_t c = 0; c < x.cols; ++c) y(r, c) = factor * x(r, c);
+}
+
+/// The logits become the mean of those of both classifiers.
+template <typename T>
+void answer_distilled(const HeadPart<T>& part, HeadActivations<T>& kept) {
+  const ConstView<T> tokens = kept.normed;
+  const size_t images = kept.images;
+  kept.distilled.resize(images, tokens.cols);
+  for (size_t image = 0; image < images; ++image)
+    copy<T>(tokens.row_range(image * (tokens.rows / images) + kDistillationRow, 1),
+            kept.distilled.view().row_range(image, 1));
+  Numbers<T> second(images, kept.logits.cols());
+  linear<T>(part.distilled, kept.distilled, second);
+  add<T>(second.view(), kept.logits);
+  scale<T>(kept.logits, T{0.5}, kept.logits);
 }
 
 template <typename T>
-void answer_distilled(const HeadRule& rule, const HeadPart<const T>& part, HeadTrace<T>& trace) {
-  const ConstView<T> tokens = trace.normed;
-  trace.distilled.resize(rule.images, tokens.cols);
-  for (size_t image = 0; image < rule.images; ++image)
-    copy<T>(tokens.row_range(image * (tokens.rows / rule.images) + kDistillationRow, 1),
-            trace.distilled.view().row_range(image, 1));
-  Numbers<T> second(rule.images, trace.logits.cols());
-  linear<T>(part.distilled, trace.distilled, second);
-  const View<T> logits = trace.logits;
-  for (size_t r = 0; r < logits.rows; ++r)
-    for (size_t c = 0; c < logits.cols; ++c)
-      logits(r, c) = (logits(r, c) + second.view()(r, c)) / T{2};
+void answer_distilled_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivations<T>& d,
+                           ConstView<T> dlogits) {
+  d.distilled.resize(kept.images, d.tokens.cols());
+  linear_back<T>(part.distilled, {dlogits, kept.distilled, d.distilled});
+  const size_t tokens = d.tokens.rows() / kept.images;
+  for (size_t image = 0; image < kept.images; ++image)
+    add<T>(d.distilled.view().row_range(image, 1),
+           d.tokens.view().row_range(image * tokens + kDistillationRow, 1));
 }
 
-/// The gradient at each of the two classifiers' logits is half of that at their mean.
+/// dlogits to d.features, the gradient at the (normed) pooled features.
 template <typename T>
-Numbers<T> halved(ConstView<T> gradient) {
-  Numbers<T> half(gradient.rows, gradient.cols);
-  for (size_t r = 0; r < gradient.rows; ++r)
-    for (size_t c = 0; c < gradient.cols; ++c) half.view()(r, c) = gradient(r, c) / T{2};
-  return half;
-}
-
-template <typename T>
-void answer_distilled_back(const HeadRule& rule, const HeadBack<T>& back, ConstView<T> dlogits,
-                           View<T> dtokens) {
-  Numbers<T>& rows = back.scratch.distilled;
-  rows.resize(rule.images, dtokens.cols);
-  linear_back<T>(back.part.distilled, dlogits, back.gradients.distilled,
-                 {back.trace.distilled, rows});
-  for (size_t image = 0; image < rule.images; ++image)
-    add<T>(rows.view().row_range(image, 1),
-           dtokens.row_range(image * (dtokens.rows / rule.images) + kDistillationRow, 1));
-}
-
-/// dlogits to scratch.features, the gradient at the (normed) pooled features.
-template <typename T>
-void classify_back(const HeadBack<T>& back, ConstView<T> dlogits) {
-  HeadScratch<T>& s = back.scratch;
-  const HeadTrace<T>& trace = back.trace;
-  Numbers<T> dhidden;
-  const Numbers<T>& read = classified(back.part, trace);
-  dhidden.resize(dlogits.rows, read.cols());
-  if (back.part.classifier.weight.empty())
-    copy<T>(dlogits, dhidden);
+void classify_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivations<T>& d,
+                   ConstView<T> dlogits) {
+  const Numbers<T>& read = classified(part, kept);
+  Numbers<T>& dread = classified(part, d);
+  dread.resize(read.rows(), read.cols());
+  if (part.classifier.weight.empty())
+    copy<T>(dlogits, dread);
   else
-    linear_back<T>(back.part.classifier, dlogits, back.gradients.classifier, {read, dhidden});
-  s.features.resize(dlogits.rows, trace.features.cols());
-  if (back.part.pre_logits.weight.empty()) return copy<T>(dhidden.view(), s.features);
-  const View<T> d = dhidden;
-  const ConstView<T> y = trace.hidden;
-  for (size_t r = 0; r < d.rows; ++r)
-    for (size_t c = 0; c < d.cols; ++c) d(r, c) *= T{1} - y(r, c) * y(r, c);
-  linear_back<T>(back.part.pre_logits, dhidden, back.gradients.pre_logits,
-                 {trace.features, s.features});
+    linear_back<T>(part.classifier, {dlogits, read, dread});
+  if (part.pre_logits.weight.empty()) return;
+  const View<T> dhidden = d.hidden;
+  const ConstView<T> y = kept.hidden;
+  for (size_t r = 0; r < y.rows; ++r)
+    for (size_t c = 0; c < y.cols; ++c) dhidden(r, c) *= T{1} - y(r, c) * y(r, c);
+  d.features.resize(kept.features.rows(), kept.features.cols());
+  linear_back<T>(part.pre_logits, {dhidden, kept.features, d.features});
 }
 
 }  // namespace
 
 template <typename T>
-void answer(const HeadRule& rule, const HeadPart<const T>& part, HeadTrace<T>& trace) {
-  trace.normed.resize(trace.tokens.rows(), trace.tokens.cols());
-  normalize<T>(rule.norm, part.final_norm, trace.tokens, trace.normed);
-  pool_tokens(rule, part.pool, trace);
-  trace.features.resize(rule.images, trace.pooled.cols());
-  normalize<T>(rule.norm, part.pooled_norm, trace.pooled, trace.features);
+void answer(const HeadPart<T>& part, HeadActivations<T>& kept) {
+  kept.normed.resize(kept.tokens.rows(), kept.tokens.cols());
+  normalize<T>(part.final_norm, kept.tokens, kept.normed);
+  pool_tokens(part, kept);
+  kept.features.resize(kept.images, kept.pooled.cols());
+  normalize<T>(part.pooled_norm, kept.pooled, kept.features);
   if (!part.pre_logits.weight.empty()) {
-    trace.hidden.resize(rule.images, part.pre_logits.weight.rows);
-    linear<T>(part.pre_logits, trace.features, trace.hidden);
-    const View<T> hidden = trace.hidden;
-    for (size_t r = 0; r < hidden.rows; ++r)
-      for (T& value : hidden.row_span(r)) value = std::tanh(value);
+    kept.hidden.resize(kept.images, part.pre_logits.weight.value.rows);
+    linear<T>(part.pre_logits, kept.features, kept.hidden);
+    for (size_t r = 0; r < kept.images; ++r)
+      for (T& value : kept.hidden.view().row_span(r)) value = std::tanh(value);
   }
-  const Numbers<T>& read = classified(part, trace);
-  if (part.classifier.weight.empty()) {
-    trace.logits.resize(rule.images, read.cols());
-    return copy<T>(read.view(), trace.logits);
-  }
-  trace.logits.resize(rule.images, part.classifier.weight.rows);
-  linear<T>(part.classifier, read, trace.logits);
-  if (!part.distilled.weight.empty()) answer_distilled(rule, part, trace);
+  const Numbers<T>& read = classified(part, kept);
+  if (part.classifier.weight.empty()) return keep<T>(read.view(), kept.logits);
+  kept.logits.resize(kept.images, part.classifier.weight.value.rows);
+  linear<T>(part.classifier, read, kept.logits);
+  if (!part.distilled.weight.empty()) answer_distilled(part, kept);
 }
 
 template <typename T>
-void answer_back(const HeadRule& rule, const HeadBack<T>& back, ConstView<T> dlogits,
-                 View<T> dtokens) {
-  for (size_t r = 0; r < dtokens.rows; ++r) std::fill_n(dtokens.row(r), dtokens.cols, T{0});
-  Numbers<T> half;
-  if (!back.part.distilled.weight.empty()) {
-    half = halved<T>(dlogits);
-    dlogits = half;
-    answer_distilled_back<T>(rule, back, dlogits, dtokens);
+void answer_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivations<T>& d,
+                 ConstView<T> dlogits, const AttentionHook<T>& hook) {
+  d.tokens.resize(kept.tokens.rows(), kept.tokens.cols());
+  d.tokens.fill(T{0});
+  if (!part.distilled.weight.empty()) {  // each classifier gets half of the gradient at the mean
+    d.logits.resize(dlogits.rows, dlogits.cols);
+    scale<T>(dlogits, T{0.5}, d.logits);
+    dlogits = d.logits;
+    answer_distilled_back<T>(part, kept, d, dlogits);
   }
-  classify_back<T>(back, dlogits);
-  normalize_back<T>(rule.norm, back.part.pooled_norm, back.trace.pooled, back.scratch.features,
-                    back.gradients.pooled_norm);
-  pool_tokens_back<T>(rule, back, back.scratch.features, dtokens);
-  normalize_back<T>(rule.norm, back.part.final_norm, back.trace.tokens, dtokens,
-                    back.gradients.final_norm);
+  classify_back<T>(part, kept, d, dlogits);
+  normalize_back<T>(part.pooled_norm, kept.pooled, d.features);
+  pool_tokens_back<T>(part, kept, d, hook);
+  normalize_back<T>(part.final_norm, kept.tokens, d.tokens);
 }
 
-template void answer(const HeadRule&, const HeadPart<const float>&, HeadTrace<float>&);
-template void answer(const HeadRule&, const HeadPart<const double>&, HeadTrace<double>&);
-template void answer_back(const HeadRule&, const HeadBack<float>&, ConstView<float>, View<float>);
-template void answer_back(const HeadRule&, const HeadBack<double>&, ConstView<double>,
-                          View<double>);
+template void answer(const HeadPart<float>&, HeadActivations<float>&);
+template void answer(const HeadPart<double>&, HeadActivations<double>&);
+template void answer_back(const HeadPart<float>&, HeadActivations<float>&, HeadActivations<float>&,
+                          ConstView<float>, const AttentionHook<float>&);
+template void answer_back(const HeadPart<double>&, HeadActivations<double>&,
+                          HeadActivations<double>&, ConstView<double>,
+                          const AttentionHook<double>&);
 
 }  // namespace vit::gradient

@@ -1,35 +1,50 @@
-/// y = x · Wᵀ + b and its way back.
+/// y = x · Wᵀ + b, forward and backward.
 #pragma once
 
-#include "vit/gradient/parts.h"
 #include "vit/gradient/rows.h"
 #include "vit/kernels/gemm.h"
 
 namespace vit::gradient {
 
+/// What the backward pass of a layer is given besides its weights.
 template <typename T>
-void linear(const LinearPart<const T>& part, ConstView<T> x, View<T> y) {
-  gemm(x, part.weight, y, {.b = Transpose::kYes});
-  if (part.bias.empty()) return;
-  for (size_t r = 0; r < y.rows; ++r)
-    add<T>(ConstView<T>(part.bias.data(), 1, y.cols), y.row_range(r, 1));
-}
-
-/// What a layer read, and where the gradient of that goes.
-template <typename T>
-struct Input {
-  ConstView<T> x;
-  View<T> dx{};             ///< empty: not wanted
-  bool accumulate = false;  ///< dx is added to
+struct Back {
+  ConstView<T> dy;          ///< the gradient at the layer's output
+  ConstView<T> x;           ///< the layer's input
+  View<T> dx{};             ///< receives the gradient at the input; empty: not wanted
+  bool accumulate = false;  ///< dx is added to instead of overwritten
 };
 
-/// dy to the gradients of the input and, added, of the weights that `dpart` has room for.
 template <typename T>
-void linear_back(const LinearPart<const T>& part, ConstView<T> dy, const LinearPart<T>& dpart,
-                 const Input<T>& input) {
-  if (!dpart.weight.empty()) gemm(dy, input.x, dpart.weight, {.a = Transpose::kYes, .beta = 1.0});
-  if (!dpart.bias.empty()) add_column_sums<T>(dy, dpart.bias);
-  if (!input.dx.empty()) gemm(dy, part.weight, input.dx, {.beta = input.accumulate ? 1.0 : 0.0});
+void linear(const LinearPart<T>& part, ConstView<T> x, View<T> y) {
+  gemm(x, part.weight.value, y, {.b = Transpose::kYes});
+  if (part.bias.empty()) return;
+  for (size_t r = 0; r < y.rows; ++r) add<T>(part.bias.value, y.row_range(r, 1));
+}
+
+template <typename T>
+void linear_back(const LinearPart<T>& part, const Back<T>& back) {
+  const View<T> dweight = part.weight.gradient, dbias = part.bias.gradient;
+  if (!dweight.empty()) gemm(back.dy, back.x, dweight, {.a = Transpose::kYes, .beta = 1.0});
+  if (!dbias.empty()) add_column_sums<T>(back.dy, dbias);
+  if (!back.dx.empty())
+    gemm(back.dy, part.weight.value, back.dx, {.beta = back.accumulate ? 1.0 : 0.0});
+}
+
+/// `normed` keeps norm(x), where there is a norm.
+template <typename T>
+void project(const ProjectionPart<T>& part, ConstView<T> x, Numbers<T>& normed, View<T> y) {
+  if (part.norm.weight.empty()) return linear<T>(part.linear, x, y);
+  normed.resize(x.rows, x.cols);
+  normalize<T>(part.norm, x, normed);
+  linear<T>(part.linear, normed, y);
+}
+
+template <typename T>
+void project_back(const ProjectionPart<T>& part, const Numbers<T>& normed, const Back<T>& back) {
+  linear_back<T>(part.linear,
+                 {back.dy, part.norm.weight.empty() ? back.x : normed.view(), back.dx});
+  normalize_back<T>(part.norm, back.x, back.dx);
 }
 
 }  // namespace vit::gradient

@@ -3,86 +3,74 @@
 namespace vit::gradient {
 namespace {
 
+/// activated = activation(gate) · value, where expanded holds gate and value side by side.
 template <typename T>
-void gate(const MlpRule& rule, MlpTrace<T>& trace) {
-  const ConstView<T> expanded = trace.expanded;
+void gate(Activation activation, MlpActivations<T>& kept) {
+  const ConstView<T> expanded = kept.expanded;
   const size_t width = expanded.cols / 2;
-  trace.gate.resize(expanded.rows, width);
-  trace.activated.resize(expanded.rows, width);
-  activate<T>(rule.activation, expanded.col_range(0, width), trace.gate);
+  kept.gate.resize(expanded.rows, width);
+  activate<T>(activation, expanded.col_range(0, width), kept.gate);
   for (size_t r = 0; r < expanded.rows; ++r) {
     const T* value = expanded.row(r) + width;
-    const T* opened = trace.gate.view().row(r);
-    T* out = trace.activated.view().row(r);
+    const T* opened = kept.gate.view().row(r);
+    T* out = kept.activated.view().row(r);
     for (size_t c = 0; c < width; ++c) out[c] = opened[c] * value[c];
   }
 }
 
-/// scratch.activated, the gradient at activation(gate) · value, to that at both, side by side.
+/// d.activated to d.expanded.
 template <typename T>
-View<T> gate_back(const MlpRule& rule, const MlpTrace<T>& trace, MlpScratch<T>& scratch) {
-  const ConstView<T> expanded = trace.expanded;
+void gate_back(Activation activation, const MlpActivations<T>& kept, MlpActivations<T>& d) {
+  const ConstView<T> expanded = kept.expanded;
   const size_t width = expanded.cols / 2;
-  scratch.expanded.resize(expanded.rows, expanded.cols);
-  const View<T> out = scratch.expanded;
+  d.expanded.resize(expanded.rows, expanded.cols);
+  const View<T> out = d.expanded;
   for (size_t r = 0; r < expanded.rows; ++r) {
     const T* value = expanded.row(r) + width;
-    const T* opened = trace.gate.view().row(r);
-    const T* dy = scratch.activated.view().row(r);
+    const T* opened = kept.gate.view().row(r);
+    const T* dy = d.activated.view().row(r);
     for (size_t c = 0; c < width; ++c) {
       out.row(r)[c] = dy[c] * value[c];
       out.row(r)[width + c] = dy[c] * opened[c];
     }
   }
-  activate_back<T>(rule.activation, expanded.col_range(0, width), out.col_range(0, width));
-  return out;
+  activate_back<T>(activation, expanded.col_range(0, width), out.col_range(0, width));
 }
 
 }  // namespace
 
 template <typename T>
-void feed_forward(const MlpRule& rule, const MlpPart<const T>& part, ConstView<T> x,
-                  MlpTrace<T>& trace, View<T> y) {
-  trace.expanded.resize(x.rows, part.expand.weight.rows);
-  linear<T>(part.expand, x, trace.expanded);
-  if (rule.gated) {
-    gate(rule, trace);
-  } else {
-    trace.activated.resize(x.rows, trace.expanded.cols());
-    activate<T>(rule.activation, trace.expanded, trace.activated);
-  }
-  if (part.norm.weight.empty()) return linear<T>(part.contract, trace.activated, y);
-  trace.normed.resize(x.rows, trace.activated.cols());
-  normalize<T>(rule.norm, part.norm, trace.activated, trace.normed);
-  linear<T>(part.contract, trace.normed, y);
+void feed_forward(const MlpPart<T>& part, ConstView<T> x, MlpActivations<T>& kept, View<T> y) {
+  kept.expanded.resize(x.rows, part.expand.weight.value.rows);
+  linear<T>(part.expand, x, kept.expanded);
+  kept.activated.resize(x.rows, part.contract.linear.weight.value.cols);
+  if (part.gated)
+    gate(part.activation, kept);
+  else
+    activate<T>(part.activation, kept.expanded, kept.activated);
+  project<T>(part.contract, kept.activated, kept.normed, y);
 }
 
 template <typename T>
-void feed_forward_back(const MlpRule& rule, const MlpBack<T>& back, ConstView<T> dy,
-                       const Input<T>& input) {
-  const MlpTrace<T>& trace = back.trace;
-  MlpScratch<T>& scratch = back.scratch;
-  scratch.activated.resize(dy.rows, trace.activated.cols());
-  const bool normed = !back.part.norm.weight.empty();
-  const Numbers<T>& contracted = normed ? trace.normed : trace.activated;
-  linear_back<T>(back.part.contract, dy, back.gradients.contract, {contracted, scratch.activated});
-  normalize_back<T>(rule.norm, back.part.norm, trace.activated, scratch.activated,
-                    back.gradients.norm);
-  View<T> expanded = scratch.activated;
-  if (rule.gated)
-    expanded = gate_back(rule, trace, scratch);
+void feed_forward_back(const MlpPart<T>& part, const MlpActivations<T>& kept, MlpActivations<T>& d,
+                       const Back<T>& back) {
+  d.activated.resize(back.dy.rows, kept.activated.cols());
+  project_back<T>(part.contract, kept.normed, {back.dy, kept.activated, d.activated});
+  if (part.gated)
+    gate_back(part.activation, kept, d);
   else
-    activate_back<T>(rule.activation, trace.expanded, expanded);
-  linear_back<T>(back.part.expand, expanded, back.gradients.expand, input);
+    activate_back<T>(part.activation, kept.expanded, d.activated);
+  linear_back<T>(part.expand,
+                 {part.gated ? d.expanded : d.activated, back.x, back.dx, back.accumulate});
 }
 
-template void feed_forward(const MlpRule&, const MlpPart<const float>&, ConstView<float>,
-                           MlpTrace<float>&, View<float>);
-template void feed_forward(const MlpRule&, const MlpPart<const double>&, ConstView<double>,
-                           MlpTrace<double>&, View<double>);
-template void feed_forward_back(const MlpRule&, const MlpBack<float>&, ConstView<float>,
-                                const Input<float>&);
-template void feed_forward_back(const MlpRule&, const MlpBack<double>&, ConstView<double>,
-                                const Input<double>&);
+template void feed_forward(const MlpPart<float>&, ConstView<float>, MlpActivations<float>&,
+                           View<float>);
+template void feed_forward(const MlpPart<double>&, ConstView<double>, MlpActivations<double>&,
+                           View<double>);
+template void feed_forward_back(const MlpPart<float>&, const MlpActivations<float>&,
+                                MlpActivations<float>&, const Back<float>&);
+template void feed_forward_back(const MlpPart<double>&, const MlpActivations<double>&,
+                                MlpActivations<double>&, const Back<double>&);
 
 }  // namespace vit::gradient

@@ -1,18 +1,12 @@
-/// The feed-forward part, plain or gated, with its way back.
+/// The feed-forward part, plain or gated, forward and backward.
 #pragma once
 
 #include "vit/gradient/linear.h"
 
 namespace vit::gradient {
 
-struct MlpRule {
-  Activation activation = Activation::kGelu;
-  bool gated = false;
-  NormRule norm;
-};
-
 template <typename T>
-struct MlpTrace {
+struct MlpActivations {
   Numbers<T> expanded;   ///< [rows, F], gated [rows, 2F]: before the activation
   Numbers<T> gate;       ///< [rows, F], gated only: activation(gate)
   Numbers<T> activated;  ///< [rows, F]
@@ -20,26 +14,11 @@ struct MlpTrace {
 };
 
 template <typename T>
-struct MlpScratch {
-  Numbers<T> activated;
-  Numbers<T> expanded;  ///< gated only
-};
+void feed_forward(const MlpPart<T>& part, ConstView<T> x, MlpActivations<T>& kept, View<T> y);
 
+/// `d` is memory for the gradients at what was kept.
 template <typename T>
-void feed_forward(const MlpRule& rule, const MlpPart<const T>& part, ConstView<T> x,
-                  MlpTrace<T>& trace, View<T> y);
-
-/// All that the way back goes by.
-template <typename T>
-struct MlpBack {
-  const MlpPart<const T>& part;
-  const MlpPart<T>& gradients;
-  const MlpTrace<T>& trace;
-  MlpScratch<T>& scratch;
-};
-
-template <typename T>
-void feed_forward_back(const MlpRule& rule, const MlpBack<T>& back, ConstView<T> dy,
-                       const Input<T>& input);
+void feed_forward_back(const MlpPart<T>& part, const MlpActivations<T>& kept, MlpActivations<T>& d,
+                       const Back<T>& back);
 
 }  // namespace vit::gradient

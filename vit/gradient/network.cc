@@ -9,42 +9,6 @@
 namespace vit::gradient {
 namespace {
 
-NormRule norm_rule(const ModelConfig& c) {
-  return {.kind = c.norm, .eps = double{c.norm_eps}};
-}
-
-BlockRule block_rule(const ModelConfig& c, size_t images) {
-  const NormRule norm = norm_rule(c);
-  return {.kind = c.block,
-          .attention = {.images = images,
-                        .heads = c.heads,
-                        .key_value_heads = c.key_value_heads,
-                        .head_width = c.head_width(),
-                        .norm = norm},
-          .mlp = {.activation = c.activation, .gated = c.gated_mlp, .norm = norm},
-          .norm = norm};
-}
-
-HeadRule head_rule(const ModelConfig& c, size_t images) {
-  const NormRule norm = norm_rule(c);
-  return {.images = images,
-          .prefix = c.prefix.size(),
-          .pooling = c.pooling,
-          .pool_prefix = c.pool_prefix,
-          .heads = c.heads,
-          .mlp = {.activation = c.activation, .gated = false, .norm = norm},
-          .norm = norm};
-}
-
-template <typename T>
-EmbeddingRule embedding_rule(const ModelConfig& c, const Trace<T>& trace) {
-  return {.images = trace.images,
-          .kept = trace.kept,
-          .grid = c.grid().count(),
-          .prefix = c.prefix,
-          .norm = norm_rule(c)};
-}
-
 Matrix fixed_positions(const ModelConfig& c) {
   if (c.positions == PositionKind::kSinusoidal1d)
     return patch::sinusoidal_positions_1d(
@@ -97,14 +61,20 @@ std::vector<float> values_of(const weights::Checkpoint& checkpoint, const ModelC
 }
 
 template <typename T>
-PathScale<T> path_scale(ConstView<T> paths, size_t layer) {
-  if (paths.empty()) return {};
-  return {paths.row_span(2 * layer), paths.row_span(2 * layer + 1)};
+ModelParts<T> parts_of(const NetworkView<T>& network, T* gradients) {
+  ModelParts<T> parts =
+      bind_parts<T>(network.config, network.layout, network.numbers.data(), gradients);
+  if (!network.fixed_positions.empty()) parts.embedding.positions = {network.fixed_positions, {}};
+  return parts;
 }
 
 template <typename T>
-ModelParts<const T> parts_of(const Network<T>& network) {
-  return bind_parts<const T>(network.config, network.layout, network.numbers.data());
+Block<T> block_of(const ModelConfig& config, const ModelParts<T>& parts, const Trace<T>& trace,
+                  size_t layer) {
+  return {.kind = config.block,
+          .branches = parts.blocks[layer],
+          .paths = trace.paths.empty() ? trace.paths : trace.paths.row_range(2 * layer, 2),
+          .images = trace.head.images};
 }
 
 }  // namespace
@@ -143,74 +113,62 @@ Network<T> load_network(const weights::Checkpoint& checkpoint, size_t image_heig
 }
 
 template <typename T>
-ConstView<T> forward(const Network<T>& network, const Batch<T>& batch, Trace<T>& trace) {
+ConstView<T> forward(const NetworkView<T>& network, const Batch<T>& batch, Trace<T>& trace) {
   const ModelConfig& c = network.config;
   assert(batch.patches.rows ==
          (batch.kept.empty() ? batch.images * c.grid().count() : batch.kept.size()));
   assert(batch.paths.empty() ||
          (batch.paths.rows == 2 * c.depth && batch.paths.cols == batch.images));
-  const ModelParts<const T> parts = parts_of(network);
-  trace.images = batch.images;
+  const ModelParts<T> parts = parts_of<T>(network, nullptr);
   trace.paths = batch.paths;
-  trace.kept = batch.kept;
+  trace.embedding.patches = batch.patches;
+  trace.embedding.kept_patches = batch.kept;
+  trace.embedding.images = trace.head.images = batch.images;
   trace.blocks.resize(c.depth);
 
-  trace.embedding.patches = batch.patches;
   trace.head.tokens.resize(batch.images * c.prefix.size() + batch.patches.rows, c.width);
   const View<T> tokens = trace.head.tokens;
-  ConstView<T> positions = parts.embedding.positions;
-  if (positions.empty()) positions = network.fixed_positions;
-  embed<T>(embedding_rule(c, trace), parts.embedding, positions, trace.embedding, tokens);
-  const BlockRule rule = block_rule(c, batch.images);
+  embed<T>(parts.embedding, trace.embedding, tokens);
   for (size_t layer = 0; layer < c.depth; ++layer)
-    forward<T>(rule, parts.blocks[layer], path_scale<T>(batch.paths, layer), trace.blocks[layer],
-               tokens);
-  answer<T>(head_rule(c, batch.images), parts.head, trace.head);
+    forward<T>(block_of(c, parts, trace, layer), trace.blocks[layer], tokens);
+  answer<T>(parts.head, trace.head);
   return trace.head.logits;
 }
 
 template <typename T>
-void backward(const Network<T>& network, Trace<T>& trace, ConstView<T> dlogits,
+void backward(const NetworkView<T>& network, Trace<T>& trace, ConstView<T> dlogits,
               const Wanted<T>& wanted, const BackwardTaps<T>* taps) {
   const ModelConfig& c = network.config;
   assert(wanted.parameters.empty() || wanted.parameters.size() == network.layout.size());
-  const ModelParts<const T> parts = parts_of(network);
-  const ModelParts<T> gradients = bind_parts<T>(
-      c, network.layout, wanted.parameters.empty() ? nullptr : wanted.parameters.data());
-  trace.gradient.resize(trace.head.tokens.rows(), c.width);
-  answer_back<T>(head_rule(c, trace.images),
-                 {.part = parts.head,
-                  .gradients = gradients.head,
-                  .trace = trace.head,
-                  .scratch = trace.head_scratch,
-                  .pooling_hook = taps == nullptr ? nullptr : &taps->pooling},
-                 dlogits, trace.gradient);
-  const BlockRule rule = block_rule(c, trace.images);
-  for (size_t layer = c.depth; layer-- > 0;)
-    backward<T>(rule,
-                {.part = parts.blocks[layer],
-                 .gradients = gradients.blocks[layer],
-                 .trace = trace.blocks[layer],
-                 .scratch = trace.block_scratch,
-                 .paths = path_scale<T>(trace.paths, layer),
-                 .hook = taps == nullptr ? nullptr : &taps->attention,
-                 .layer = layer},
-                trace.gradient);
+  const ModelParts<T> parts =
+      parts_of<T>(network, wanted.parameters.empty() ? nullptr : wanted.parameters.data());
+  answer_back<T>(parts.head, trace.head, trace.d_head, dlogits,
+                 taps == nullptr ? AttentionHook<T>{} : taps->pooling);
+  const View<T> gradient = trace.d_head.tokens;
+  for (size_t layer = c.depth; layer-- > 0;) {
+    AttentionHook<T> hook;
+    if (taps != nullptr && taps->attention)
+      hook = [taps, layer](AttentionTap<T> tap) {
+        tap.layer = layer;
+        taps->attention(tap);
+      };
+    backward<T>(block_of(c, parts, trace, layer), trace.blocks[layer], trace.d_branch, gradient,
+                hook);
+  }
   if (wanted.parameters.empty() && wanted.patches.empty()) return;
-  embed_back<T>(embedding_rule(c, trace),
-                {parts.embedding, gradients.embedding, trace.embedding, trace.embedding_scratch},
-                trace.gradient, wanted.patches);
+  embed_back<T>(parts.embedding, trace.embedding, trace.d_embedding, gradient, wanted.patches);
 }
 
 template Network<float> make_network(const ModelConfig&);
 template Network<double> make_network(const ModelConfig&);
 template Network<float> load_network(const weights::Checkpoint&, size_t, size_t);
 template Network<double> load_network(const weights::Checkpoint&, size_t, size_t);
-template ConstView<float> forward(const Network<float>&, const Batch<float>&, Trace<float>&);
-template ConstView<double> forward(const Network<double>&, const Batch<double>&, Trace<double>&);
-template void backward(const Network<float>&, Trace<float>&, ConstView<float>, const Wanted<float>&,
-                       const BackwardTaps<float>*);
-template void backward(const Network<double>&, Trace<double>&, ConstView<double>,
+template ConstView<float> forward(const NetworkView<float>&, const Batch<float>&, Trace<float>&);
+template ConstView<double> forward(const NetworkView<double>&, const Batch<double>&,
+                                   Trace<double>&);
+template void backward(const NetworkView<float>&, Trace<float>&, ConstView<float>,
+                       const Wanted<float>&, const BackwardTaps<float>*);
+template void backward(const NetworkView<double>&, Trace<double>&, ConstView<double>,
                        const Wanted<double>&, const BackwardTaps<double>*);
 
 }  // namespace vit::gradient

@@ -13,13 +13,30 @@
 
 namespace vit::gradient {
 
-/// One model: what it is, and its numbers. Shared by threads as long as nobody changes them.
+/// One model with its numbers. Threads share it as long as nobody changes it.
 template <typename T>
 struct Network {
   ModelConfig config;  ///< the stored position grid is the grid that the model runs on
   Layout layout;
   std::vector<T> numbers;        ///< all parameters, in the order of `layout`
   Numbers<T> fixed_positions{};  ///< a sinusoidal table, where the model has one
+};
+
+/// A model whose numbers may be another's, as in training: the weights or their running average.
+template <typename T>
+struct NetworkView {
+  const ModelConfig& config;
+  const Layout& layout;
+  std::span<const T> numbers;
+  ConstView<T> fixed_positions;
+
+  NetworkView(const Network<T>& network)  // NOLINT: a network is a view of itself
+      : NetworkView(network, network.numbers) {}
+  NetworkView(const Network<T>& network, std::span<const T> other)
+      : config(network.config),
+        layout(network.layout),
+        numbers(other),
+        fixed_positions(network.fixed_positions) {}
 };
 
 /// All numbers zero. Throws an Error if the configuration has no backward pass.
@@ -42,27 +59,24 @@ struct Batch {
   ConstView<T> paths{};  ///< drop path: [2·depth, B] factors on attention and MLP updates, or none
 };
 
-/// Every activation of one batch, and room for the way back. Grows with the largest batch seen.
+/// Every activation of one batch, and memory for their gradients. Grows with the largest batch.
 template <typename T>
 struct Trace {
-  size_t images = 0;
+  EmbeddingActivations<T> embedding;
+  std::vector<std::vector<BranchActivations<T>>> blocks;  ///< of each branch of each block
+  HeadActivations<T> head;
   ConstView<T> paths{};
-  std::span<const size_t> kept{};
-  EmbeddingTrace<T> embedding;
-  std::vector<BlockTrace<T>> blocks;
-  HeadTrace<T> head;
 
-  Numbers<T> gradient;  ///< [B·T, D], on its way back
-  BlockScratch<T> block_scratch;
-  HeadScratch<T> head_scratch;
-  Numbers<T> embedding_scratch;
+  EmbeddingActivations<T> d_embedding;
+  BranchActivations<T> d_branch;  ///< one branch of one block at a time
+  HeadActivations<T> d_head;
 };
 
 /// The logits (or features) [B, outputs], which live in the trace.
 template <typename T>
-ConstView<T> forward(const Network<T>& network, const Batch<T>& batch, Trace<T>& trace);
+ConstView<T> forward(const NetworkView<T>& network, const Batch<T>& batch, Trace<T>& trace);
 
-/// Who looks on while the gradient passes.
+/// Called while the gradient passes.
 template <typename T>
 struct BackwardTaps {
   AttentionHook<T> attention{};  ///< from the last layer to the first
@@ -78,7 +92,7 @@ struct Wanted {
 
 /// From `dlogits` [B, outputs], the gradient at the logits of the forward() before it.
 template <typename T>
-void backward(const Network<T>& network, Trace<T>& trace, ConstView<T> dlogits,
+void backward(const NetworkView<T>& network, Trace<T>& trace, ConstView<T> dlogits,
               const Wanted<T>& wanted, const BackwardTaps<T>* taps = nullptr);
 
 }  // namespace vit::gradient

@@ -1,4 +1,5 @@
-/// A matrix of any scalar that owns its numbers: activations kept for the way back, and gradients.
+/// A matrix of any scalar that owns its numbers: activations kept for the backward pass, and
+/// gradients.
 #pragma once
 
 #include <algorithm>
@@ -50,6 +51,17 @@ template <typename T>
 void copy(BasicMatrixView<const T> from, View<T> to) {
   assert(from.rows == to.rows && from.cols == to.cols);
   for (size_t r = 0; r < from.rows; ++r) std::copy_n(from.row(r), from.cols, to.row(r));
+}
+
+template <typename T>
+void keep(ConstView<T> from, Numbers<T>& to) {
+  to.resize(from.rows, from.cols);
+  copy<T>(from, to);
+}
+
+template <typename T>
+void zero(View<T> x) {
+  for (size_t r = 0; r < x.rows; ++r) std::fill_n(x.row(r), x.cols, T{0});
 }
 
 }  // namespace vit::gradient

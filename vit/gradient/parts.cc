@@ -6,97 +6,127 @@ namespace vit::gradient {
 namespace {
 
 /// Looks names up below its prefix.
-template <typename E>
+template <typename T>
 struct Scope {
+  const ModelConfig& config;
   const Layout& layout;
-  E* numbers;
-  std::string prefix;
+  const T* numbers;
+  T* gradients;
+  std::string prefix{};
 
-  Scope operator/(const std::string& name) const { return {layout, numbers, path(name)}; }
+  Scope operator/(const std::string& name) const {
+    return {config, layout, numbers, gradients, path(name)};
+  }
   std::string path(const std::string& name) const {
     return prefix.empty() ? name : prefix + "." + name;
   }
-  BasicMatrixView<E> matrix(const std::string& name) const {
-    const Slot* slot = numbers == nullptr ? nullptr : layout.find(path(name));
+  Parameter<T> matrix(const std::string& name) const {
+    const Slot* slot = layout.find(path(name));
     if (slot == nullptr) return {};
-    return {numbers + slot->offset, slot->rows, slot->cols};
+    return {{numbers + slot->offset, slot->rows, slot->cols},
+            gradients == nullptr ? View<T>{}
+                                 : View<T>{gradients + slot->offset, slot->rows, slot->cols}};
   }
-  std::span<E> vector(const std::string& name) const {
-    const BasicMatrixView<E> found = matrix(name);
-    return {found.data, found.rows * found.cols};
+  Parameter<T> vector(const std::string& name) const {
+    const auto [value, gradient] = matrix(name);
+    if (value.empty()) return {};
+    const size_t size = value.rows * value.cols;
+    return {{value.data, 1, size}, {gradient.data, gradient.empty() ? size_t{0} : 1, size}};
   }
-  LinearPart<E> linear(const std::string& name) const {
+  LinearPart<T> linear(const std::string& name) const {
     const Scope below = *this / name;
     return {below.matrix("weight"), below.vector("bias")};
   }
-  NormPart<E> norm(const std::string& name) const {
+  NormPart<T> norm(const std::string& name) const {
     const Scope below = *this / name;
-    return {below.vector("weight"), below.vector("bias")};
+    return {below.vector("weight"), below.vector("bias"), config.norm, double{config.norm_eps}};
   }
 };
 
-template <typename E>
-MlpPart<E> bind_mlp(const Scope<E>& w) {
-  return {.expand = w.linear("fc1"), .norm = w.norm("norm"), .contract = w.linear("fc2")};
+template <typename T>
+MlpPart<T> bind_mlp(const Scope<T>& w, bool gated) {
+  return {.expand = w.linear("fc1"),
+          .contract = {w.norm("norm"), w.linear("fc2")},
+          .activation = w.config.activation,
+          .gated = gated};
 }
 
-template <typename E>
-BranchPart<E> bind_branch(const Scope<E>& w) {
-  const Scope<E> attention = w / "attn";
+template <typename T>
+BranchPart<T> bind_branch(const Scope<T>& w) {
+  const Scope<T> attention = w / "attn";
   return {.norm1 = w.norm("norm1"),
           .attention = {.qkv = attention.linear("qkv"),
                         .query_norm = attention.norm("q_norm"),
                         .key_norm = attention.norm("k_norm"),
-                        .output_norm = attention.norm("norm"),
-                        .project = attention.linear("proj")},
+                        .project = {attention.norm("norm"), attention.linear("proj")},
+                        .heads = w.config.heads,
+                        .key_value_heads = w.config.key_value_heads},
           .scale1 = w.vector("ls1.gamma"),
           .norm2 = w.norm("norm2"),
-          .mlp = bind_mlp(w / "mlp"),
+          .mlp = bind_mlp(w / "mlp", w.config.gated_mlp),
           .scale2 = w.vector("ls2.gamma")};
 }
 
-template <typename E>
-PoolPart<E> bind_pool(const Scope<E>& w) {
-  return {.latent = w.matrix("latent"),
-          .query = w.linear("q"),
-          .key_value = w.linear("kv"),
-          .project = w.linear("proj"),
-          .norm = w.norm("norm"),
-          .mlp = bind_mlp(w / "mlp")};
+template <typename T>
+std::vector<Parameter<T>> bind_prefix(const Scope<T>& w) {
+  std::vector<Parameter<T>> tokens;
+  size_t registers = 0;
+  for (const PrefixToken kind : w.config.prefix) {
+    Parameter<T> token = w.matrix(kind == PrefixToken::kClass          ? "cls_token"
+                                  : kind == PrefixToken::kDistillation ? "dist_token"
+                                                                       : "reg_token");
+    const size_t row = kind == PrefixToken::kRegister ? registers++ : 0;
+    token.value = token.value.row_range(row, 1);
+    if (!token.gradient.empty()) token.gradient = token.gradient.row_range(row, 1);
+    tokens.push_back(token);
+  }
+  return tokens;
+}
+
+template <typename T>
+HeadPart<T> bind_head(const Scope<T>& w) {
+  const Scope<T> pool = w / "attn_pool";
+  return {.final_norm = w.norm("norm"),
+          .pool = {.latent = pool.matrix("latent"),
+                   .query = pool.linear("q"),
+                   .key_value = pool.linear("kv"),
+                   .project = pool.linear("proj"),
+                   .norm = pool.norm("norm"),
+                   .mlp = bind_mlp(pool / "mlp", false),
+                   .heads = w.config.heads},
+          .pooled_norm = w.norm("fc_norm"),
+          .pre_logits = w.linear("pre_logits"),
+          .classifier = w.linear("head"),
+          .distilled = w.linear("head_dist"),
+          .pooling = w.config.pooling,
+          .first_pooled = w.config.pool_prefix ? 0 : w.config.prefix.size()};
 }
 
 }  // namespace
 
-template <typename E>
-ModelParts<E> bind_parts(const ModelConfig& config, const Layout& layout, E* numbers) {
-  const Scope<E> w{layout, numbers, {}};
-  ModelParts<E> parts;
+template <typename T>
+ModelParts<T> bind_parts(const ModelConfig& config, const Layout& layout, const T* numbers,
+                         T* gradients) {
+  const Scope<T> w{config, layout, numbers, gradients};
+  ModelParts<T> parts;
   parts.embedding = {.project = w.linear("patch_embed.proj"),
                      .norm = w.norm("patch_embed.norm"),
-                     .class_token = w.matrix("cls_token"),
-                     .distillation_token = w.matrix("dist_token"),
-                     .registers = w.matrix("reg_token"),
+                     .prefix = bind_prefix(w),
                      .positions = w.matrix("pos_embed"),
-                     .pre_norm = w.norm("norm_pre")};
+                     .pre_norm = w.norm("norm_pre"),
+                     .patches = config.grid().count()};
   for (size_t layer = 0; layer < config.depth; ++layer) {
-    const Scope<E> block = w / ("blocks." + std::to_string(layer));
-    BlockPart<E>& part = parts.blocks.emplace_back();
-    for (size_t j = 0; j < config.branches; ++j)
-      part.branches.push_back(
-          bind_branch(config.branches == 1 ? block : block / ("branches." + std::to_string(j))));
+    const Scope<T> block = w / ("blocks." + std::to_string(layer));
+    auto& branches = parts.blocks.emplace_back();
+    for (size_t i = 0; i < config.branches; ++i)
+      branches.push_back(
+          bind_branch(config.branches == 1 ? block : block / ("branches." + std::to_string(i))));
   }
-  parts.head = {.final_norm = w.norm("norm"),
-                .pool = bind_pool(w / "attn_pool"),
-                .pooled_norm = w.norm("fc_norm"),
-                .pre_logits = w.linear("pre_logits"),
-                .classifier = w.linear("head"),
-                .distilled = w.linear("head_dist")};
+  parts.head = bind_head(w);
   return parts;
 }
 
-template ModelParts<float> bind_parts(const ModelConfig&, const Layout&, float*);
-template ModelParts<const float> bind_parts(const ModelConfig&, const Layout&, const float*);
-template ModelParts<double> bind_parts(const ModelConfig&, const Layout&, double*);
-template ModelParts<const double> bind_parts(const ModelConfig&, const Layout&, const double*);
+template ModelParts<float> bind_parts(const ModelConfig&, const Layout&, const float*, float*);
+template ModelParts<double> bind_parts(const ModelConfig&, const Layout&, const double*, double*);
 
 }  // namespace vit::gradient

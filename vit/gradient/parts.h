@@ -1,100 +1,117 @@
-/// A model as views into one long row of numbers: its parameters (E is const) or their gradients.
+/// A model as views: each tensor in one long row of numbers, beside the place of its gradient in
+/// another. Each part also holds the few constants of the configuration that its mathematics needs.
 #pragma once
 
-#include <span>
 #include <vector>
 
-#include "vit/base/config.h"
-#include "vit/base/matrix.h"
 #include "vit/gradient/layout.h"
+#include "vit/gradient/numbers.h"
 
 namespace vit::gradient {
 
-/// Anything may be empty: the model has none, or nobody wants its gradient.
-template <typename E>
+/// One tensor. Vectors are one row.
+template <typename T>
+struct Parameter {
+  ConstView<T> value{};  ///< empty: the model has no such tensor
+  View<T> gradient{};    ///< added to by the backward pass; empty: not wanted
+
+  bool empty() const { return value.empty(); }
+};
+
+template <typename T>
 struct LinearPart {
-  BasicMatrixView<E> weight;  ///< [out, in]
-  std::span<E> bias;          ///< out numbers
+  Parameter<T> weight{};  ///< [out, in]
+  Parameter<T> bias{};
 };
 
-template <typename E>
+template <typename T>
 struct NormPart {
-  std::span<E> weight;
-  std::span<E> bias;
+  Parameter<T> weight{};  ///< empty: no norm
+  Parameter<T> bias{};
+  NormKind kind = NormKind::kLayerNorm;
+  double eps = 1e-6;
 };
 
-template <typename E>
+/// linear(norm(x)), where the norm may be missing.
+template <typename T>
+struct ProjectionPart {
+  NormPart<T> norm;
+  LinearPart<T> linear;
+};
+
+template <typename T>
 struct AttentionPart {
-  LinearPart<E> qkv;
-  NormPart<E> query_norm;
-  NormPart<E> key_norm;
-  NormPart<E> output_norm;
-  LinearPart<E> project;
+  LinearPart<T> qkv;
+  NormPart<T> query_norm;
+  NormPart<T> key_norm;
+  ProjectionPart<T> project;
+  size_t heads = 1;
+  size_t key_value_heads = 1;
 };
 
-template <typename E>
+template <typename T>
 struct MlpPart {
-  LinearPart<E> expand;
-  NormPart<E> norm;
-  LinearPart<E> contract;
+  LinearPart<T> expand;
+  ProjectionPart<T> contract;
+  Activation activation = Activation::kGelu;
+  bool gated = false;
 };
 
-/// Both sublayers, each with its norm and layer scale.
-template <typename E>
+/// Both sublayers of a block, each with its norm and layer scale.
+template <typename T>
 struct BranchPart {
-  NormPart<E> norm1;
-  AttentionPart<E> attention;
-  std::span<E> scale1;
-  NormPart<E> norm2;
-  MlpPart<E> mlp;
-  std::span<E> scale2;
+  NormPart<T> norm1;
+  AttentionPart<T> attention;
+  Parameter<T> scale1;
+  NormPart<T> norm2;
+  MlpPart<T> mlp;
+  Parameter<T> scale2;
 };
 
-template <typename E>
-struct BlockPart {
-  std::vector<BranchPart<E>> branches;
-};
-
-template <typename E>
+template <typename T>
 struct EmbeddingPart {
-  LinearPart<E> project;  ///< [D, 3·P·P]
-  NormPart<E> norm;
-  BasicMatrixView<E> class_token;  ///< [1, D]
-  BasicMatrixView<E> distillation_token;
-  BasicMatrixView<E> registers;
-  BasicMatrixView<E> positions;  ///< [covered prefix + N, D]
-  NormPart<E> pre_norm;
+  LinearPart<T> project;  ///< [D, 3·P·P]
+  NormPart<T> norm;
+  std::vector<Parameter<T>> prefix;  ///< tokens in front of the patches, [1, D] each
+  Parameter<T> positions;            ///< [covered prefix + N, D]
+  NormPart<T> pre_norm;
+  size_t patches = 0;  ///< N of a whole image
 };
 
-template <typename E>
+/// Attention pooling.
+template <typename T>
 struct PoolPart {
-  BasicMatrixView<E> latent;  ///< [1, D]
-  LinearPart<E> query;
-  LinearPart<E> key_value;
-  LinearPart<E> project;
-  NormPart<E> norm;
-  MlpPart<E> mlp;
+  Parameter<T> latent;  ///< [1, D]
+  LinearPart<T> query;
+  LinearPart<T> key_value;
+  LinearPart<T> project;
+  NormPart<T> norm;
+  MlpPart<T> mlp;
+  size_t heads = 1;
 };
 
-template <typename E>
+template <typename T>
 struct HeadPart {
-  NormPart<E> final_norm;
-  PoolPart<E> pool;
-  NormPart<E> pooled_norm;
-  LinearPart<E> pre_logits;
-  LinearPart<E> classifier;
-  LinearPart<E> distilled;
+  NormPart<T> final_norm;
+  PoolPart<T> pool;
+  NormPart<T> pooled_norm;
+  LinearPart<T> pre_logits;
+  LinearPart<T> classifier;
+  LinearPart<T> distilled;
+  Pooling pooling = Pooling::kClass;
+  size_t first_pooled = 0;  ///< pooling sees the tokens from this one on
 };
 
-template <typename E>
+template <typename T>
 struct ModelParts {
-  EmbeddingPart<E> embedding;
-  std::vector<BlockPart<E>> blocks;
-  HeadPart<E> head;
+  EmbeddingPart<T> embedding;
+  std::vector<std::vector<BranchPart<T>>> blocks;  ///< the branches of each block
+  HeadPart<T> head;
 };
 
-/// `numbers` null: every view is empty, which as a gradient means that none is wanted.
-template <typename E>
-ModelParts<E> bind_parts(const ModelConfig& config, const Layout& layout, E* numbers);
+/// `gradients` null: none is wanted.
+template <typename T>
+ModelParts<T> bind_parts(const ModelConfig& config, const Layout& layout, const T* numbers,
+                         T* gradients);
 
 }  // namespace vit::gradient

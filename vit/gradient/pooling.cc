@@ -6,11 +6,11 @@ namespace vit::gradient {
 namespace {
 
 /// The tokens that pooling sees, of one image.
-template <typename E>
-BasicMatrixView<E> seen(const HeadRule& rule, BasicMatrixView<E> tokens, size_t image) {
-  const size_t each = tokens.rows / rule.images;
-  const size_t first = rule.pool_prefix ? 0 : rule.prefix;
-  return tokens.row_range(image * each + first, each - first);
+template <typename T, typename E>
+BasicMatrixView<E> pooled_rows(const HeadPart<T>& part, BasicMatrixView<E> tokens, size_t images,
+                               size_t image) {
+  const size_t each = tokens.rows / images;
+  return tokens.row_range(image * each + part.first_pooled, each - part.first_pooled);
 }
 
 template <typename T>
@@ -35,83 +35,81 @@ void max_of(ConstView<T> tokens, T factor, size_t* largest, T* out) {
   }
 }
 
+/// One image: its own keys and values, the query that all share.
 template <typename T>
-HeadsCall<T> pool_call(const HeadRule& rule, const PoolTrace<T>& trace, size_t image) {
-  const ConstView<T> memory = seen(rule, trace.key_value.view(), image);
+Heads<T> pool_heads(const HeadPart<T>& part, PoolActivations<T>& pool, size_t images,
+                    size_t image) {
+  const View<T> memory = pooled_rows(part, pool.key_value.view(), images, image);
   const size_t width = memory.cols / 2;
-  return {.queries = trace.query,
+  return {.queries = pool.query,
           .keys = memory.col_range(0, width),
           .values = memory.col_range(width, width),
-          .heads = rule.heads,
-          .key_value_heads = rule.heads};
+          .probabilities = {},
+          .heads = part.pool.heads};
 }
 
 template <typename T>
-void attention_of(const HeadRule& rule, const PoolPart<const T>& part, HeadTrace<T>& trace) {
-  PoolTrace<T>& pool = trace.pool;
-  const size_t width = trace.normed.cols();
+void pool_by_attention(const HeadPart<T>& head, HeadActivations<T>& kept) {
+  const PoolPart<T>& part = head.pool;
+  PoolActivations<T>& pool = kept.pool;
+  const size_t width = kept.normed.cols(), images = kept.images;
   pool.query.resize(1, width);
-  linear<T>(part.query, part.latent, pool.query);
-  pool.key_value.resize(trace.normed.rows(), 2 * width);
-  linear<T>(part.key_value, trace.normed, pool.key_value);
-  const size_t keys = seen(rule, trace.normed.view(), 0).rows;
-  pool.probabilities.resize(rule.images * rule.heads, keys);
-  pool.context.resize(rule.images, width);
-  for (size_t image = 0; image < rule.images; ++image)
-    weigh<T>(pool_call(rule, pool, image),
-             pool.probabilities.view().row_range(image * rule.heads, rule.heads),
-             pool.context.view().row_range(image, 1));
-  pool.attended.resize(rule.images, width);
+  linear<T>(part.query, part.latent.value, pool.query);
+  pool.key_value.resize(kept.normed.rows(), 2 * width);
+  linear<T>(part.key_value, kept.normed, pool.key_value);
+  pool.probabilities.resize(images * part.heads, kept.normed.rows() / images - head.first_pooled);
+  pool.context.resize(images, width);
+  for (size_t image = 0; image < images; ++image) {
+    Heads<T> x = pool_heads(head, pool, images, image);
+    x.probabilities = pool.probabilities.view().row_range(image * part.heads, part.heads);
+    weigh<T>(x, pool.context.view().row_range(image, 1));
+  }
+  pool.attended.resize(images, width);
   linear<T>(part.project, pool.context, pool.attended);
-  pool.normed.resize(rule.images, width);
-  normalize<T>(rule.norm, part.norm, pool.attended, pool.normed);
-  feed_forward<T>(rule.mlp, part.mlp, pool.normed, pool.mlp, trace.pooled);
-  add<T>(pool.attended.view(), trace.pooled.view());
+  pool.normed.resize(images, width);
+  normalize<T>(part.norm, pool.attended, pool.normed);
+  feed_forward<T>(part.mlp, pool.normed, pool.mlp, kept.pooled);
+  add<T>(pool.attended.view(), kept.pooled.view());
 }
 
-/// scratch.rows, the gradient at the context, to those of queries, keys and values.
+/// d.pool.context to d.pool.key_value and, summed over the images, `dquery`.
 template <typename T>
-void pool_heads_back(const HeadRule& rule, const HeadBack<T>& back) {
-  const PoolTrace<T>& pool = back.trace.pool;
-  HeadScratch<T>& s = back.scratch;
-  s.key_value.resize(pool.key_value.rows(), pool.key_value.cols());
-  s.key_value.fill(T{0});
-  s.query.resize(1, pool.query.cols());
-  s.query_sum.resize(1, pool.query.cols());
-  s.query_sum.fill(T{0});
-  s.probabilities.resize(rule.heads, pool.probabilities.cols());
-  for (size_t image = 0; image < rule.images; ++image) {
-    const HeadsCall<T> call = pool_call(rule, pool, image);
-    const View<T> memory = seen(rule, s.key_value.view(), image);
-    const size_t width = memory.cols / 2;
-    const HeadsGradient<T> gradient{s.query, memory.col_range(0, width),
-                                    memory.col_range(width, width), s.probabilities};
-    const ConstView<T> p = pool.probabilities.view().row_range(image * rule.heads, rule.heads);
-    weigh_back<T>(call, p, s.rows.view().row_range(image, 1), gradient);
-    if (back.pooling_hook != nullptr && *back.pooling_hook)
-      (*back.pooling_hook)({0, 0, image, p, gradient.probabilities});
-    score_back<T>(call, p, gradient);
-    add<T>(s.query.view(), s.query_sum.view());
+void pool_heads_back(const HeadPart<T>& head, HeadActivations<T>& kept, PoolActivations<T>& d,
+                     const AttentionHook<T>& hook, View<T> dquery) {
+  PoolActivations<T>& pool = kept.pool;
+  const size_t heads = head.pool.heads, images = kept.images;
+  d.key_value.resize(pool.key_value.rows(), pool.key_value.cols());
+  d.key_value.fill(T{0});  // tokens that are not pooled
+  d.query.resize(1, pool.query.cols());
+  d.probabilities.resize(heads, pool.probabilities.cols());
+  for (size_t image = 0; image < images; ++image) {
+    Heads<T> x = pool_heads(head, pool, images, image), dx = pool_heads(head, d, images, image);
+    x.probabilities = pool.probabilities.view().row_range(image * heads, heads);
+    dx.probabilities = d.probabilities;
+    weigh_back<T>(x, d.context.view().row_range(image, 1), dx);
+    if (hook) hook({0, 0, image, x.probabilities, dx.probabilities});
+    score_back<T>(x, dx);
+    add<T>(d.query.view(), dquery);
   }
 }
 
 template <typename T>
-void attention_back(const HeadRule& rule, const HeadBack<T>& back, View<T> dpooled,
-                    View<T> dtokens) {
-  const PoolTrace<T>& pool = back.trace.pool;
-  const PoolPart<T>& gradients = back.gradients.pool;
-  const PoolPart<const T>& part = back.part.pool;
-  HeadScratch<T>& s = back.scratch;
-  s.rows.resize(dpooled.rows, dpooled.cols);
-  feed_forward_back<T>(rule.mlp, {part.mlp, gradients.mlp, pool.mlp, s.mlp}, dpooled,
-                       {pool.normed, s.rows});
-  normalize_back<T>(rule.norm, part.norm, pool.attended, s.rows, gradients.norm);
-  add<T>(s.rows.view(), dpooled);
-  linear_back<T>(part.project, dpooled, gradients.project, {pool.context, s.rows});
-  pool_heads_back(rule, back);
-  linear_back<T>(part.key_value, s.key_value, gradients.key_value,
-                 {back.trace.normed, dtokens, true});
-  linear_back<T>(part.query, s.query_sum, gradients.query, {part.latent, gradients.latent, true});
+void pool_by_attention_back(const HeadPart<T>& head, HeadActivations<T>& kept,
+                            HeadActivations<T>& d, const AttentionHook<T>& hook) {
+  const PoolPart<T>& part = head.pool;
+  PoolActivations<T>& pool = kept.pool;
+  const View<T> dattended = d.features;
+  d.pool.normed.resize(dattended.rows, dattended.cols);
+  feed_forward_back<T>(part.mlp, pool.mlp, d.pool.mlp, {dattended, pool.normed, d.pool.normed});
+  normalize_back<T>(part.norm, pool.attended, d.pool.normed);
+  add<T>(d.pool.normed.view(), dattended);
+  d.pool.context.resize(dattended.rows, dattended.cols);
+  linear_back<T>(part.project, {dattended, pool.context, d.pool.context});
+  Numbers<T> dquery(1, pool.query.cols());
+  dquery.fill(T{0});
+  pool_heads_back<T>(head, kept, d.pool, hook, dquery);
+  linear_back<T>(part.key_value, {d.pool.key_value, kept.normed, d.tokens, true});
+  linear_back<T>(part.query, {dquery, part.latent.value, part.latent.gradient, true});
 }
 
 /// How much of the pooled numbers is the mean, and how much the maximum.
@@ -133,55 +131,57 @@ bool takes_class_token(Pooling pooling) {
 }  // namespace
 
 template <typename T>
-void pool_tokens(const HeadRule& rule, const PoolPart<const T>& part, HeadTrace<T>& trace) {
-  const ConstView<T> tokens = trace.normed;
-  const size_t width = tokens.cols;
-  const bool both = rule.pooling == Pooling::kClassAndMean;
-  trace.pooled.resize(rule.images, both ? 2 * width : width);
-  if (rule.pooling == Pooling::kAttention) return attention_of(rule, part, trace);
-  trace.pooled.fill(T{0});
-  trace.largest.resize(rule.images * width);
-  const Shares shares = shares_of(rule.pooling);
-  for (size_t image = 0; image < rule.images; ++image) {
-    T* out = trace.pooled.view().row(image);
-    if (takes_class_token(rule.pooling))
-      std::copy_n(tokens.row(image * (tokens.rows / rule.images)), width, out);
-    const ConstView<T> own = seen(rule, tokens, image);
+void pool_tokens(const HeadPart<T>& part, HeadActivations<T>& kept) {
+  const ConstView<T> tokens = kept.normed;
+  const size_t width = tokens.cols, images = kept.images;
+  const bool both = part.pooling == Pooling::kClassAndMean;
+  kept.pooled.resize(images, both ? 2 * width : width);
+  if (part.pooling == Pooling::kAttention) return pool_by_attention(part, kept);
+  kept.pooled.fill(T{0});
+  kept.largest.resize(images * width);
+  const Shares shares = shares_of(part.pooling);
+  for (size_t image = 0; image < images; ++image) {
+    T* out = kept.pooled.view().row(image);
+    if (takes_class_token(part.pooling))
+      std::copy_n(tokens.row(image * (tokens.rows / images)), width, out);
+    const ConstView<T> own = pooled_rows(part, tokens, images, image);
     if (shares.mean > 0.0)
       mean_of<T>(own, static_cast<T>(shares.mean / static_cast<double>(own.rows)),
                  both ? out + width : out);
     if (shares.max > 0.0)
-      max_of<T>(own, static_cast<T>(shares.max), &trace.largest[image * width], out);
+      max_of<T>(own, static_cast<T>(shares.max), &kept.largest[image * width], out);
   }
 }
 
 template <typename T>
-void pool_tokens_back(const HeadRule& rule, const HeadBack<T>& back, View<T> dpooled,
-                      View<T> dtokens) {
-  if (rule.pooling == Pooling::kAttention) return attention_back(rule, back, dpooled, dtokens);
-  const size_t width = dtokens.cols;
-  const Shares shares = shares_of(rule.pooling);
-  for (size_t image = 0; image < rule.images; ++image) {
-    const T* dy = dpooled.row(image);
-    if (takes_class_token(rule.pooling)) {
-      T* row = dtokens.row(image * (dtokens.rows / rule.images));
+void pool_tokens_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivations<T>& d,
+                      const AttentionHook<T>& hook) {
+  if (part.pooling == Pooling::kAttention) return pool_by_attention_back<T>(part, kept, d, hook);
+  const View<T> dtokens = d.tokens;
+  const size_t width = dtokens.cols, images = kept.images;
+  const bool both = part.pooling == Pooling::kClassAndMean;
+  const Shares shares = shares_of(part.pooling);
+  for (size_t image = 0; image < images; ++image) {
+    const T* dy = d.features.view().row(image);
+    if (takes_class_token(part.pooling)) {
+      T* row = dtokens.row(image * (dtokens.rows / images));
       for (size_t c = 0; c < width; ++c) row[c] += dy[c];
     }
-    const View<T> own = seen(rule, dtokens, image);
-    const bool both = rule.pooling == Pooling::kClassAndMean;
+    const View<T> own = pooled_rows(part, dtokens, images, image);
     if (shares.mean > 0.0)
       mean_back<T>(both ? dy + width : dy,
                    static_cast<T>(shares.mean / static_cast<double>(own.rows)), own);
     if (shares.max > 0.0)
       for (size_t c = 0; c < width; ++c)
-        own(back.trace.largest[image * width + c], c) += static_cast<T>(shares.max) * dy[c];
+        own(kept.largest[image * width + c], c) += static_cast<T>(shares.max) * dy[c];
   }
 }
 
-template void pool_tokens(const HeadRule&, const PoolPart<const float>&, HeadTrace<float>&);
-template void pool_tokens(const HeadRule&, const PoolPart<const double>&, HeadTrace<double>&);
-template void pool_tokens_back(const HeadRule&, const HeadBack<float>&, View<float>, View<float>);
-template void pool_tokens_back(const HeadRule&, const HeadBack<double>&, View<double>,
-                               View<double>);
+template void pool_tokens(const HeadPart<float>&, HeadActivations<float>&);
+template void pool_tokens(const HeadPart<double>&, HeadActivations<double>&);
+template void pool_tokens_back(const HeadPart<float>&, HeadActivations<float>&,
+                               HeadActivations<float>&, const AttentionHook<float>&);
+template void pool_tokens_back(const HeadPart<double>&, HeadActivations<double>&,
+                               HeadActivations<double>&, const AttentionHook<double>&);
 
 }  // namespace vit::gradient

@@ -9,46 +9,39 @@
 namespace vit::gradient {
 namespace {
 
-/// One group of columns of one row on its way back through a norm.
+/// One group of columns of one row on its way back through a norm: dy becomes dx.
 template <typename T>
 struct NormRow {
+  const NormPart<T>& norm;
   const T* x;
-  const T* gamma;
-  T* dy;  ///< becomes dx
-  T* dgamma;
-  T* dbeta;
-  size_t n;
+  T* dy;
+
+  size_t size() const { return norm.weight.value.cols; }
 };
 
 // ------------------------------------------------------------------------------------- float
 
-struct NormIo {
-  const float* x;
-  const float* beta;
-  float* y;
-};
-
-void norm_row(const NormRule& rule, const NormPart<const float>& norm, const float* x, float* y) {
+void norm_row(const NormPart<float>& norm, const float* x, float* y) {
   const IsaKernels& kernels = isa_kernels(active_isa());
-  const auto eps = static_cast<float>(rule.eps);
-  const size_t n = norm.weight.size();
-  if (rule.kind == NormKind::kLayerNorm)
-    kernels.layer_norm_row(x, norm.weight.data(), norm.bias.data(), eps, y, n);
+  const auto eps = static_cast<float>(norm.eps);
+  const ConstMatrixView weight = norm.weight.value;
+  if (norm.kind == NormKind::kLayerNorm)
+    kernels.layer_norm_row(x, weight.data, norm.bias.value.data, eps, y, weight.cols);
   else
-    kernels.rms_norm_row(x, norm.weight.data(), eps, y, n);
+    kernels.rms_norm_row(x, weight.data, eps, y, weight.cols);
 }
 
-void norm_row_back(const NormRule& rule, const NormRow<float>& r) {
+void norm_row_back(const NormRow<float>& r) {
   const BackwardKernels& kernels = isa_kernels(active_isa()).backward;
   const NormBackwardRow row{.x = r.x,
-                            .gamma = r.gamma,
+                            .gamma = r.norm.weight.value.data,
                             .dy = r.dy,
-                            .eps = static_cast<float>(rule.eps),
-                            .n = r.n,
+                            .eps = static_cast<float>(r.norm.eps),
+                            .n = r.size(),
                             .dx = r.dy,
-                            .dgamma = r.dgamma,
-                            .dbeta = r.dbeta};
-  rule.kind == NormKind::kLayerNorm ? kernels.layer_norm(row) : kernels.rms_norm(row);
+                            .dgamma = r.norm.weight.gradient.data,
+                            .dbeta = r.norm.bias.gradient.data};
+  r.norm.kind == NormKind::kLayerNorm ? kernels.layer_norm(row) : kernels.rms_norm(row);
 }
 
 void activation_row(Activation activation, const float* x, float* y, size_t n) {
@@ -80,41 +73,43 @@ struct Statistics {
   double scale = 1.0;
 };
 
-Statistics statistics_of(const NormRule& rule, const double* x, size_t n) {
+Statistics statistics_of(const NormPart<double>& norm, const double* x) {
+  const size_t n = norm.weight.value.cols;
   const auto count = static_cast<double>(n);
   Statistics s;
-  if (rule.kind == NormKind::kLayerNorm) {
+  if (norm.kind == NormKind::kLayerNorm) {
     for (size_t i = 0; i < n; ++i) s.mean += x[i];
     s.mean /= count;
   }
   double squares = 0.0;
   for (size_t i = 0; i < n; ++i) squares += (x[i] - s.mean) * (x[i] - s.mean);
-  s.scale = 1.0 / std::sqrt(squares / count + rule.eps);
+  s.scale = 1.0 / std::sqrt(squares / count + norm.eps);
   return s;
 }
 
-void norm_row(const NormRule& rule, const NormPart<const double>& norm, const double* x,
-              double* y) {
-  const size_t n = norm.weight.size();
-  const Statistics s = statistics_of(rule, x, n);
-  for (size_t i = 0; i < n; ++i)
-    y[i] = (x[i] - s.mean) * s.scale * norm.weight[i] + (norm.bias.empty() ? 0.0 : norm.bias[i]);
+void norm_row(const NormPart<double>& norm, const double* x, double* y) {
+  const Statistics s = statistics_of(norm, x);
+  for (size_t i = 0; i < norm.weight.value.cols; ++i)
+    y[i] = (x[i] - s.mean) * s.scale * norm.weight.value(0, i) +
+           (norm.bias.empty() ? 0.0 : norm.bias.value(0, i));
 }
 
-void norm_row_back(const NormRule& rule, const NormRow<double>& r) {
-  const Statistics s = statistics_of(rule, r.x, r.n);
-  const auto count = static_cast<double>(r.n);
+void norm_row_back(const NormRow<double>& r) {
+  const auto& [weight, bias, kind, eps] = r.norm;
+  const Statistics s = statistics_of(r.norm, r.x);
+  const auto count = static_cast<double>(r.size());
   double mean_g = 0.0, mean_gx = 0.0;
-  for (size_t i = 0; i < r.n; ++i) {
-    const double normed = (r.x[i] - s.mean) * s.scale;
-    mean_g += r.dy[i] * r.gamma[i] / count;
-    mean_gx += r.dy[i] * r.gamma[i] * normed / count;
-    if (r.dgamma != nullptr) r.dgamma[i] += r.dy[i] * normed;
-    if (r.dbeta != nullptr) r.dbeta[i] += r.dy[i];
+  for (size_t i = 0; i < r.size(); ++i) {
+    const double normed = (r.x[i] - s.mean) * s.scale, g = r.dy[i] * weight.value(0, i);
+    mean_g += g / count;
+    mean_gx += g * normed / count;
+    if (!weight.gradient.empty()) weight.gradient(0, i) += r.dy[i] * normed;
+    if (!bias.gradient.empty()) bias.gradient(0, i) += r.dy[i];
   }
-  if (rule.kind == NormKind::kRmsNorm) mean_g = 0.0;
-  for (size_t i = 0; i < r.n; ++i)
-    r.dy[i] = s.scale * (r.dy[i] * r.gamma[i] - mean_g - (r.x[i] - s.mean) * s.scale * mean_gx);
+  if (kind == NormKind::kRmsNorm) mean_g = 0.0;
+  for (size_t i = 0; i < r.size(); ++i)
+    r.dy[i] =
+        s.scale * (r.dy[i] * weight.value(0, i) - mean_g - (r.x[i] - s.mean) * s.scale * mean_gx);
 }
 
 struct Activated {
@@ -181,29 +176,22 @@ void add_row(const double* x, const double* factors, double* y, size_t n) {
 }  // namespace
 
 template <typename T>
-void normalize(const NormRule& rule, const NormPart<const T>& norm, ConstView<T> x, View<T> y) {
+void normalize(const NormPart<T>& norm, ConstView<T> x, View<T> y) {
   if (norm.weight.empty()) {
     if (x.data != y.data) copy<T>(x, y);
     return;
   }
-  const size_t n = norm.weight.size();
   for (size_t r = 0; r < x.rows; ++r)
-    for (size_t c = 0; c < x.cols; c += n) norm_row(rule, norm, x.row(r) + c, y.row(r) + c);
+    for (size_t c = 0; c < x.cols; c += norm.weight.value.cols)
+      norm_row(norm, x.row(r) + c, y.row(r) + c);
 }
 
 template <typename T>
-void normalize_back(const NormRule& rule, const NormPart<const T>& norm, ConstView<T> x, View<T> dy,
-                    const NormPart<T>& dnorm) {
+void normalize_back(const NormPart<T>& norm, ConstView<T> x, View<T> dy) {
   if (norm.weight.empty()) return;
-  const size_t n = norm.weight.size();
   for (size_t r = 0; r < x.rows; ++r)
-    for (size_t c = 0; c < x.cols; c += n)
-      norm_row_back(rule, NormRow<T>{.x = x.row(r) + c,
-                                     .gamma = norm.weight.data(),
-                                     .dy = dy.row(r) + c,
-                                     .dgamma = dnorm.weight.data(),
-                                     .dbeta = dnorm.bias.data(),
-                                     .n = n});
+    for (size_t c = 0; c < x.cols; c += norm.weight.value.cols)
+      norm_row_back(NormRow<T>{norm, x.row(r) + c, dy.row(r) + c});
 }
 
 template <typename T>
@@ -227,24 +215,20 @@ void softmax_back(double scale, ConstView<T> p, View<T> dp) {
 }
 
 template <typename T>
-void add(ConstView<T> x, std::span<const std::type_identity_t<T>> factors, View<T> y) {
-  for (size_t r = 0; r < x.rows; ++r) add_row(x.row(r), factors.data(), y.row(r), x.cols);
+void add(ConstView<T> x, ConstView<T> factors, View<T> y) {
+  for (size_t r = 0; r < x.rows; ++r) add_row(x.row(r), factors.data, y.row(r), x.cols);
 }
 
 template <typename T>
-void add_column_sums(ConstView<T> x, std::span<std::type_identity_t<T>> sums) {
+void add_column_sums(ConstView<T> x, View<T> sums) {
   for (size_t r = 0; r < x.rows; ++r)
-    add_row(x.row(r), static_cast<const T*>(nullptr), sums.data(), x.cols);
+    add_row(x.row(r), static_cast<const T*>(nullptr), sums.data, x.cols);
 }
 
-template void normalize<float>(const NormRule&, const NormPart<const float>&, ConstView<float>,
-                               View<float>);
-template void normalize<double>(const NormRule&, const NormPart<const double>&, ConstView<double>,
-                                View<double>);
-template void normalize_back<float>(const NormRule&, const NormPart<const float>&, ConstView<float>,
-                                    View<float>, const NormPart<float>&);
-template void normalize_back<double>(const NormRule&, const NormPart<const double>&,
-                                     ConstView<double>, View<double>, const NormPart<double>&);
+template void normalize(const NormPart<float>&, ConstView<float>, View<float>);
+template void normalize(const NormPart<double>&, ConstView<double>, View<double>);
+template void normalize_back(const NormPart<float>&, ConstView<float>, View<float>);
+template void normalize_back(const NormPart<double>&, ConstView<double>, View<double>);
 template void activate<float>(Activation, ConstView<float>, View<float>);
 template void activate<double>(Activation, ConstView<double>, View<double>);
 template void activate_back<float>(Activation, ConstView<float>, View<float>);
@@ -253,9 +237,9 @@ template void softmax<float>(double, View<float>);
 template void softmax<double>(double, View<double>);
 template void softmax_back<float>(double, ConstView<float>, View<float>);
 template void softmax_back<double>(double, ConstView<double>, View<double>);
-template void add<float>(ConstView<float>, std::span<const float>, View<float>);
-template void add<double>(ConstView<double>, std::span<const double>, View<double>);
-template void add_column_sums<float>(ConstView<float>, std::span<float>);
-template void add_column_sums<double>(ConstView<double>, std::span<double>);
+template void add<float>(ConstView<float>, ConstView<float>, View<float>);
+template void add<double>(ConstView<double>, ConstView<double>, View<double>);
+template void add_column_sums<float>(ConstView<float>, View<float>);
+template void add_column_sums<double>(ConstView<double>, View<double>);
 
 }  // namespace vit::gradient

@@ -17,7 +17,7 @@ struct Chunk {
   std::span<size_t> predictions;
 };
 
-LossSum evaluate_chunk(const gradient::Network<float>& network, const Recipe& recipe,
+LossSum evaluate_chunk(const gradient::NetworkView<float>& network, const Recipe& recipe,
                        const Chunk& chunk, Worker& worker) {
   const ModelConfig& config = network.config;
   const size_t each = config.grid().count(), count = chunk.samples.size();
@@ -45,7 +45,7 @@ size_t images_at_once(const ModelConfig& config) {
   return std::max<size_t>(1, kRows / config.tokens());
 }
 
-Score evaluate(const gradient::Network<float>& network, const std::vector<Sample>& samples,
+Score evaluate(const gradient::NetworkView<float>& network, const std::vector<Sample>& samples,
                const Recipe& recipe, ThreadPool* pool) {
   const size_t together = images_at_once(network.config);
   std::vector<Worker> workers(pool == nullptr ? 1 : pool->size());

@@ -4,7 +4,7 @@
 
 namespace vit::train {
 
-weights::Checkpoint as_checkpoint(const gradient::Network<float>& network,
+weights::Checkpoint as_checkpoint(const gradient::NetworkView<float>& network,
                                   const Identity& identity) {
   weights::Checkpoint checkpoint;
   checkpoint.path = network.config.architecture;
@@ -19,7 +19,7 @@ weights::Checkpoint as_checkpoint(const gradient::Network<float>& network,
   return checkpoint;
 }
 
-void export_model(const std::filesystem::path& path, const gradient::Network<float>& network,
+void export_model(const std::filesystem::path& path, const gradient::NetworkView<float>& network,
                   const Identity& identity, const ExportOptions& options) {
   weights::SaveOptions save;
   save.dtype = options.dtype;

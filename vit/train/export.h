@@ -23,11 +23,11 @@ struct Identity {
   std::vector<std::string> labels;
 };
 
-void export_model(const std::filesystem::path& path, const gradient::Network<float>& network,
+void export_model(const std::filesystem::path& path, const gradient::NetworkView<float>& network,
                   const Identity& identity, const ExportOptions& options = {});
 
 /// The same in memory, for the fast inference model. Views the network's numbers: keep it alive.
-weights::Checkpoint as_checkpoint(const gradient::Network<float>& network,
+weights::Checkpoint as_checkpoint(const gradient::NetworkView<float>& network,
                                   const Identity& identity);
 
 }  // namespace vit::train

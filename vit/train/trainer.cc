@@ -65,7 +65,6 @@ Trainer::Trainer(gradient::Network<float> network, const Dataset& dataset, const
       dataset_(dataset),
       pool_(pool),
       network_(std::move(network)),
-      averaged_(network_),
       groups_(make_groups(network_.layout, network_.config, settings.layer_decay, settings.method)),
       maker_(dataset, network_.config, settings_.batches),
       state_(network_.layout.size()) {
@@ -81,16 +80,11 @@ Trainer::Trainer(gradient::Network<float> network, const Dataset& dataset, const
   shards_.resize(shard_count(network_.layout.size(), settings_.batch));
   for (auto& shard : shards_) shard.resize(network_.layout.size());
   for (size_t i = 0; i < pool.size(); ++i) workers_.push_back(std::make_unique<Worker>());
-  state_.numbers = network_.numbers;
-  if (settings.average > 0.0) state_.average = network_.numbers;
+  state_.numbers = std::move(network_.numbers);
+  if (settings.average > 0.0) state_.average = state_.numbers;
 }
 
 Trainer::~Trainer() = default;
-
-const gradient::Network<float>& Trainer::averaged() {
-  averaged_.numbers = state_.average.empty() ? state_.numbers : state_.average;
-  return averaged_;
-}
 
 /// A checkpoint is a file: each of its sizes and indices may be anything.
 void Trainer::check(const std::string& where, const State& s) const {
@@ -125,7 +119,6 @@ void Trainer::restore(const std::filesystem::path& checkpoint) {
   State state = load_state(checkpoint, state_.fingerprint);
   check(checkpoint.string(), state);
   state_ = std::move(state);
-  network_.numbers = state_.numbers;
 }
 
 double Trainer::rate() const {
@@ -184,11 +177,11 @@ LossSum Trainer::run_shard(size_t shard, size_t worker) {
                  std::span(indices_).subspan(first, count), w.paths);
       batch.paths = w.paths;
     }
-    const ConstMatrixView logits = gradient::forward<float>(network_, batch, w.trace);
+    const ConstMatrixView logits = gradient::forward<float>(network(), batch, w.trace);
     if (w.dlogits.rows() != count) w.dlogits = Matrix(count, logits.cols);
     sum += cross_entropy(logits, maker_.targets(first, count), 1.0 / static_cast<double>(images),
                          w.dlogits);
-    gradient::backward<float>(network_, w.trace, w.dlogits, {.parameters = shards_[shard]});
+    gradient::backward<float>(network(), w.trace, w.dlogits, {.parameters = shards_[shard]});
   }
   return sum;
 }
@@ -218,7 +211,6 @@ void Trainer::update(const LossSum& sum) {
       settings_.adam, groups_,
       {.gradient = shards_[0], .gradient_scale = clip_factor(norm, settings_.clip), .rate = rate()},
       state_.moments, state_.numbers, &pool_);
-  network_.numbers = state_.numbers;
   if (!state_.average.empty())
     average_in(state_.numbers, settings_.average, state_.moments.steps, state_.average);
 }

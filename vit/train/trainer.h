@@ -76,9 +76,11 @@ class Trainer {
           ThreadPool& pool);
   ~Trainer();
 
-  const gradient::Network<float>& network() const { return network_; }
+  gradient::NetworkView<float> network() const { return {network_, state_.numbers}; }
   /// With the averaged weights, where there are any: what is evaluated and kept.
-  const gradient::Network<float>& averaged();
+  gradient::NetworkView<float> averaged() const {
+    return {network_, state_.average.empty() ? state_.numbers : state_.average};
+  }
 
   const State& state() const { return state_; }
   State& state() { return state_; }
@@ -109,8 +111,7 @@ class Trainer {
   Settings settings_;
   const Dataset& dataset_;
   ThreadPool& pool_;
-  gradient::Network<float> network_;
-  gradient::Network<float> averaged_;
+  gradient::Network<float> network_;  // without numbers, which the state owns
   std::vector<Group> groups_;
   Schedule schedule_;
   BatchMaker maker_;
@@ -133,7 +134,7 @@ struct Score {
   double accuracy = 0.0;
   std::vector<size_t> predictions;  ///< one per sample
 };
-Score evaluate(const gradient::Network<float>& network, const std::vector<Sample>& samples,
+Score evaluate(const gradient::NetworkView<float>& network, const std::vector<Sample>& samples,
                const Recipe& recipe, ThreadPool* pool);
 
 }  // namespace vit::train
