@@ -6,8 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "tools/output/file.h"
 #include "vit/base/error.h"
-#include "weights/atomic_file.h"
 #include "weights/catalogue.h"
 #include "weights/default_model.h"
 
@@ -103,10 +103,7 @@ void write_pulled(const fs::path& folder, const PulledModel& model) {
   Json json{{"hub", model.hub}, {"revision", model.revision}, {"commit", model.commit}};
   for (const auto& [name, file] : model.files)
     json["files"][name] = {{"size", file.size}, {"etag", file.etag}};
-  weights::AtomicFile file(folder / kManifest);
-  const std::string text = json.dump(2) + "\n";
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
+  write_file(folder / kManifest, json.dump(2) + "\n");
 }
 
 std::vector<PulledModel> pulled_models() {

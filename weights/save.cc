@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 #include "vit/base/int8.h"
-#include "weights/atomic_file.h"
 #include "weights/configs/self_description.h"
 #include "weights/demand.h"
 #include "weights/numbers.h"

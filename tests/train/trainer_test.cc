@@ -2,8 +2,10 @@
 #include "vit/train/trainer.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cmath>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -281,7 +283,6 @@ TEST_F(OnDisk, ACheckpointWithACountBeyondItsEndOrBytesAfterItIsRefused) {
   }
 }
 
-/// /dev/full is a disk without room.
 TEST_F(OnDisk, AFullDiskLosesNoEarlierCheckpoint) {
   const Dataset dataset = noisy_images();
   ThreadPool pool(1);
@@ -289,8 +290,14 @@ TEST_F(OnDisk, AFullDiskLosesNoEarlierCheckpoint) {
   const fs::path path = folder_.path("run");
   save_state(path, trainer.state());
   const auto size = fs::file_size(path);
-  fs::create_symlink("/dev/full", path.string() + ".tmp");
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit full{size / 2, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &full);
   EXPECT_THROW(save_state(path, trainer.state()), Error);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
   EXPECT_EQ(fs::file_size(path), size);
   EXPECT_EQ(message_of([&] { load_state(path, 0); }), "accepted");
 }

@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "tools/batch/header.h"
-#include "tools/batch/lock.h"
 #include "tools/batch/results.h"
 #include "tools/batch/shard.h"
+#include "tools/output/lock.h"
 #include "tools/output/model_report.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"

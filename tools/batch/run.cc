@@ -10,14 +10,14 @@
 
 #include "tools/batch/done_rows.h"
 #include "tools/batch/header.h"
-#include "tools/batch/lock.h"
 #include "tools/batch/progress.h"
 #include "tools/batch/retry.h"
+#include "tools/output/lock.h"
 #include "tools/output/model_report.h"
 #include "tools/output/terminal.h"
 #include "tools/stop_signals.h"
+#include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
-#include "weights/atomic_file.h"
 
 namespace vit::tools {
 namespace {
@@ -218,7 +218,7 @@ class Run {
     json["listed"] = listing_.count;
     json["listing"] = listing_.hash;
     const std::string text = dump(json) + "\n";
-    weights::AtomicFile file(done_marker(settings_.output));
+    AtomicFile file(done_marker(settings_.output));
     file.write(std::as_bytes(std::span(text)));
     file.commit();
   }

@@ -11,8 +11,8 @@
 
 #include "tools/batch/record.h"
 #include "tools/batch/shard.h"
+#include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
-#include "weights/atomic_file.h"
 
 namespace vit::tools {
 namespace {
@@ -57,7 +57,7 @@ bool take_name(const fs::path& from, const fs::path& place) {
 bool put_copy(const std::vector<std::byte>& bytes, const fs::path& place, const char* mark) {
   if (fs::exists(fs::symlink_status(place))) return same_content(place, bytes);
   const fs::path beside = place.parent_path() / (std::string(".vit") + mark + ".tmp");
-  weights::AtomicFile file(beside);
+  AtomicFile file(beside);
   file.write(bytes);
   file.commit();
   return take_name(beside, place) || same_content(place, bytes);

@@ -1,35 +1,65 @@
 #include "tools/output/file.h"
 
-#include <unistd.h>
+#include <sys/stat.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <string>
+#include <map>
+#include <optional>
+#include <utility>
 
+#include "tools/usage_error.h"
+#include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
+namespace {
 
-void write_file(const std::filesystem::path& path, std::string_view bytes) {
-  const std::string beside = path.string() + "." + std::to_string(getpid()) + ".tmp";
-  const auto give_up = [&](const char* what) {
-    const int reason = errno;
-    std::remove(beside.c_str());
-    fail(path.string(), ": cannot ", what, ": ", std::strerror(reason));
-  };
-  std::FILE* file = std::fopen(beside.c_str(), "wb");
-  if (file == nullptr) give_up("write");
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  if (std::fclose(file) != 0 || !written) give_up("write");
-  if (std::rename(beside.c_str(), path.c_str()) != 0) give_up("write");
+namespace fs = std::filesystem;
+
+/// What makes a file the same by whatever name.
+using FileId = std::pair<dev_t, ino_t>;
+
+std::optional<FileId> id_of(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return FileId{status.st_dev, status.st_ino};
 }
 
-void check_folder_of(const std::filesystem::path& path) {
-  const std::filesystem::path folder = path.parent_path();
+std::map<FileId, fs::path> ids_of(const std::vector<fs::path>& inputs) {
+  std::map<FileId, fs::path> ids;
+  const auto add = [&](const fs::path& path) {
+    if (const auto id = id_of(path)) ids.emplace(*id, path);
+  };
   std::error_code ignored;
-  if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
+  for (const auto& input : inputs) {
+    add(input);
+    if (!fs::is_directory(input, ignored)) continue;
+    for (const auto& entry : fs::directory_iterator(input, ignored)) add(entry.path());
+  }
+  return ids;
+}
+
+}  // namespace
+
+void write_file(const fs::path& path, std::string_view bytes) {
+  write_atomically(path, std::as_bytes(std::span(bytes)));
+}
+
+void check_folder_of(const fs::path& path) {
+  const fs::path folder = path.parent_path();
+  std::error_code ignored;
+  if (!folder.empty() && !fs::is_directory(folder, ignored))
     fail(path.string(), ": cannot write: there is no folder ", folder.string());
+}
+
+void check_outputs(const std::vector<fs::path>& outputs, const std::vector<fs::path>& inputs) {
+  const auto ids = ids_of(inputs);
+  for (const auto& output : outputs) {
+    const auto id = id_of(output);
+    const auto found = id ? ids.find(*id) : ids.end();
+    if (found != ids.end())
+      fail_usage(output.string(), ": the output would overwrite the input ", found->second.string(),
+                 "; give another name");
+  }
 }
 
 }  // namespace vit::tools

@@ -5,6 +5,7 @@
 
 #include "tools/cache.h"
 #include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
 #include "tools/train/final_report.h"
 #include "tools/train/run.h"
 #include "vit/model/classifier.h"
@@ -82,7 +83,7 @@ train::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool&
   options.most_per_class = settings.most_per_class;
   options.pool = &pool;
   train::Dataset dataset = train::read_dataset(settings.data, options);
-  write_output(settings.data.string() + ": " + std::to_string(dataset.labels.size()) +
+  write_output(printable(settings.data.string()) + ": " + std::to_string(dataset.labels.size()) +
                " classes, " + std::to_string(dataset.train.size()) + " training and " +
                std::to_string(dataset.validation.size()) + " validation images" +
                (dataset.split_by_us ? " (split by chance)" : "") + "\n");
@@ -159,7 +160,7 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
       percent(train::accuracy_of(head, {features.view().col_range(0, width), labels, classes})) +
       ", validation accuracy " + percent(accuracy) + " on " +
       std::to_string(dataset.validation.size()) + " images, " + clock_time(seconds) + ", model " +
-      settings.output.string() + "\n");
+      printable(settings.output.string()) + "\n");
   report_model(settings, dataset);
   return 0;
 }

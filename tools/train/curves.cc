@@ -65,7 +65,8 @@ cv::Mat draw(const Plot& plot) {
   for (const Line& line : plot.lines) {
     std::vector<cv::Point> points;
     for (size_t i = 0; i < epochs; ++i) {
-      const double share = (line.values[i] - plot.low) / std::max(1e-9, plot.high - plot.low);
+      double share = (line.values[i] - plot.low) / std::max(1e-9, plot.high - plot.low);
+      if (!std::isfinite(share)) share = 1.0;
       points.emplace_back(static_cast<int>(kMargin + across * static_cast<double>(i)),
                           static_cast<int>(kHeight - kMargin -
                                            std::clamp(share, 0.0, 1.0) * (kHeight - 2 * kMargin)));

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
 #include "tools/stop_signals.h"
 #include "tools/train/curves.h"
 #include "tools/train/final_report.h"
@@ -47,11 +48,7 @@ class Run {
   }
 
   int train() {
-    if (settings_.resume)
-      resume();
-    else if (!settings_.restart && std::filesystem::exists(checkpoint()))
-      fail(checkpoint().string(),
-           ": an earlier run is there; continue it with --resume, or throw it away with --restart");
+    if (settings_.resume) resume();
     started_ = saved_ = Clock::now();
     while (!trainer_.done()) {
       while (!trainer_.epoch_done()) {
@@ -79,8 +76,14 @@ class Run {
     }
     write_output("continuing after epoch " + std::to_string(trainer_.state().epoch) + ", step " +
                  std::to_string(trainer_.state().step) + "\n");
-    if (!trainer_.state().history.empty() && !std::filesystem::exists(settings_.output))
-      replace_lost_model();
+    if (trainer_.state().history.empty()) return;
+    write_history();  // a kill may have come between the checkpoint and the log
+    if (!std::filesystem::exists(settings_.output)) replace_lost_model();
+  }
+
+  void write_history() const {
+    write_log(settings_.beside(".csv"), trainer_.state().history);
+    draw_curves(settings_.beside(".png"), trainer_.state().history);
   }
 
   /// The best model is gone; the checkpoint's is what is left.
@@ -160,10 +163,8 @@ class Run {
     trainer_.finish_epoch(score.loss, score.accuracy);
     if (best) export_weights(&trainer_.state().history.back());
     save();
-    const auto& history = trainer_.state().history;
-    write_log(settings_.beside(".csv"), history);
-    draw_curves(settings_.beside(".png"), history);
-    show_epoch(history.back(), best);
+    write_history();
+    show_epoch(trainer_.state().history.back(), best);
   }
 
   /// `validated`: what is known about them, if it is.
@@ -199,7 +200,7 @@ class Run {
         std::ranges::max(compared(), {}, &train::EpochRow::validation_accuracy).validation_accuracy;
     write_output("best validation accuracy " + percent(best) + " on " +
                  std::to_string(dataset_.validation.size()) + " images, model " +
-                 settings_.output.string() + "\n");
+                 printable(settings_.output.string()) + "\n");
     report_model(settings_, dataset_);
   }
 

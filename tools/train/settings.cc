@@ -135,7 +135,7 @@ void check_probe_options(const Reader& read) {
                            "label-smoothing", "mixup",         "cutmix",       "mix-probability",
                            "teacher",         "teacher-share", "crop",         "no-flip",
                            "jitter",          "randaugment",   "magnitude",    "erase",
-                           "save-every",      "resume",        "restart"})
+                           "save-every",      "resume"})
     if (read.given(name))
       fail_usage("option '--", name,
                  "' means nothing to a probe, which fits a classifier only; did you mean "
@@ -245,12 +245,13 @@ cxxopts::Options train_options() {
       "comes FILE.eval/ (report) and, but for a probe, FILE.csv (log), FILE.png (curves) and "
       "FILE.checkpoint: Ctrl-C saves and stops, --resume goes on.\n");
   options.custom_help("DATA -o MODEL.safetensors [OPTION...]");
-  options.add_options("", {
-                              {"o,output", "the model file to write", text(), "FILE"},
-                              {"resume", "continue the run that wrote FILE.checkpoint"},
-                              {"restart", "start anew where such a run is"},
-                              {"h,help", "this text"},
-                          });
+  options.add_options(
+      "", {
+              {"o,output", "the model file to write", text(), "FILE"},
+              {"resume", "continue the run that wrote FILE.checkpoint"},
+              {"restart", "overwrite an existing model, and start a new run where one was"},
+              {"h,help", "this text"},
+          });
   add_model_options(options);
   add_learning_options(options);
   add_image_options(options);

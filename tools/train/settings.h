@@ -43,7 +43,7 @@ struct TrainSettings {
   size_t most_per_class = 0;
   size_t threads = 0;
   bool resume = false;
-  bool restart = false;       ///< an earlier run's checkpoint may be thrown away
+  bool restart = false;       ///< overwrite an existing model and an earlier run's checkpoint
   double save_every = 300.0;  ///< seconds between checkpoints
   bool half = false;          ///< weights of the model file in 16 bits
 

@@ -1,6 +1,8 @@
 #include "tools/train/train.h"
 
+#include "tools/cache.h"
 #include "tools/output/file.h"
+#include "tools/output/lock.h"
 #include "tools/output/terminal.h"
 #include "tools/train/adapt.h"
 #include "tools/train/run.h"
@@ -15,6 +17,21 @@ constexpr std::string_view kExamples =
     "  vit train cifar10/ -o cifar10.safetensors --width 192 --depth 9 --mlp-ratio 2\n"
     "  vit train cifar10/ -o cifar10.safetensors --width 192 --depth 9 --mlp-ratio 2 --resume\n";
 
+/// Throws an Error where the model would take the place of another that nobody gave up.
+void check_existing(const TrainSettings& settings) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> inputs;
+  for (const auto& model : {settings.from, settings.teacher})
+    if (!model.empty()) inputs.push_back(find_model(model));
+  check_outputs({settings.output}, inputs);
+  if (settings.resume || settings.restart) return;
+  if (settings.how != Depth::kProbe && fs::exists(settings.beside(".checkpoint")))
+    fail(settings.beside(".checkpoint").string(),
+         ": an earlier run is there; continue it with --resume, or throw it away with --restart");
+  if (fs::exists(settings.output))
+    fail(settings.output.string(), ": exists already; --restart overwrites it");
+}
+
 /// Before hours are spent.
 void check_output(const TrainSettings& settings) {
   namespace fs = std::filesystem;
@@ -28,6 +45,7 @@ void check_output(const TrainSettings& settings) {
     if (settings.how != Depth::kProbe && fs::is_directory(settings.beside(ending)))
       fail(settings.beside(ending).string(),
            ": is a folder, but a file of this name is to be written beside the model");
+  check_existing(settings);
   std::error_code ignored;
   const fs::path within = fs::weakly_canonical(settings.output, ignored)
                               .lexically_relative(fs::weakly_canonical(settings.data, ignored));
@@ -68,6 +86,7 @@ int run_train(Arguments arguments) {
   }
   const TrainSettings settings = parse_train_settings(parsed);
   check_output(settings);
+  const OutputLock lock(settings.output);
   ThreadPool pool(settings.threads);
   switch (settings.how) {
     case Depth::kScratch:

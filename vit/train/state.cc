@@ -1,13 +1,11 @@
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <array>
-#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <type_traits>
 
+#include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 #include "vit/train/hash.h"
 #include "vit/train/trainer.h"
@@ -99,29 +97,12 @@ void visit(Archive&& each, S& s) {
   each(s.moments.steps);
 }
 
-[[noreturn]] void fail_writing(const fs::path& path) {
-  const int reason = errno;
-  std::error_code ignored;
-  fs::remove(path, ignored);
-  fail(path.string(), ": cannot be written: ", std::strerror(reason),
-       "; the checkpoint before it is kept");
-}
-
 void write_synced(const fs::path& path, const std::vector<char>& bytes) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) fail_writing(path);
-  size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t count = write(file, bytes.data() + done, bytes.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      close(file);
-      fail_writing(path);
-    }
-    done += static_cast<size_t>(count);
+  try {
+    write_atomically(path, std::as_bytes(std::span(bytes)));
+  } catch (const Error& error) {
+    fail(error.what(), "; the checkpoint before it is kept");
   }
-  const bool synced = fsync(file) == 0;
-  if (close(file) != 0 || !synced) fail_writing(path);
 }
 
 }  // namespace
@@ -131,9 +112,7 @@ void save_state(const fs::path& path, const State& state) {
   writer.put(kMagic);
   visit([&](const auto& field) { writer.put(field); }, state);
   writer.put(checksum(writer.bytes().data(), writer.bytes().size()));
-  const fs::path beside = path.string() + ".tmp";
-  write_synced(beside, writer.bytes());
-  fs::rename(beside, path);
+  write_synced(path, writer.bytes());
 }
 
 State load_state(const fs::path& path, std::uint64_t fingerprint) {

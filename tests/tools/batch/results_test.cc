@@ -9,10 +9,10 @@
 
 #include "tests/tools/subprocess.h"
 #include "tools/batch/header.h"
-#include "tools/batch/lock.h"
 #include "tools/batch/numpy_file.h"
 #include "tools/batch/record.h"
 #include "tools/output/csv.h"
+#include "tools/output/lock.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

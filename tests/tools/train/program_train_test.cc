@@ -7,67 +7,16 @@
 #include <sstream>
 #include <thread>
 
-#include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
 
 #include "tests/tools/subprocess.h"
+#include "tests/tools/train/train_call.h"
 
 namespace vit::tools {
 namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-/// Three classes of noisy pictures in one colour each.
-void write_pictures(const fs::path& folder, int per_class) {
-  const char* names[] = {"blue", "green", "red"};
-  cv::RNG random(1);
-  for (int label = 0; label < 3; ++label) {
-    fs::create_directories(folder / names[label]);
-    for (int i = 0; i < per_class; ++i) {
-      cv::Mat picture(16, 16, CV_8UC3);
-      random.fill(picture, cv::RNG::UNIFORM, 0, 120);
-      for (int y = 0; y < 16; ++y)
-        for (int x = 0; x < 16; ++x)
-          picture.at<cv::Vec3b>(y, x)[label] =
-              static_cast<std::uint8_t>(200 + random.uniform(0, 55));
-      cv::imwrite((folder / names[label] / (std::to_string(i) + ".png")).string(), picture);
-    }
-  }
-}
-
-std::vector<std::string> train(const Folder& folder, const std::vector<std::string>& more) {
-  std::vector<std::string> arguments{"train",
-                                     folder.path("data"),
-                                     "-o",
-                                     folder.path("m.safetensors"),
-                                     "--image-size",
-                                     "16",
-                                     "--patch",
-                                     "4",
-                                     "--width",
-                                     "32",
-                                     "--depth",
-                                     "2",
-                                     "--heads",
-                                     "2",
-                                     "--batch",
-                                     "16",
-                                     "--epochs",
-                                     "8",
-                                     "--warmup",
-                                     "1",
-                                     "--lr",
-                                     "0.003",
-                                     "--erase",
-                                     "0",
-                                     "--randaugment",
-                                     "0",
-                                     "--ema",
-                                     "0.8"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
 
 std::string classified(const Folder& folder, const std::string& image) {
   return run({"classify", "-k", "1", "-m", folder.path("m.safetensors"), folder.path(image)}).out;
@@ -139,21 +88,6 @@ TEST(TrainProgram, SkipsAndCountsWhatItCannotRead) {
   EXPECT_THAT(finished.err, HasSubstr("skipped " + folder.path("data/red/torn0.jpg")));
   EXPECT_THAT(finished.err, HasSubstr("skipped 7 files in all"));
   EXPECT_THAT(finished.out, HasSubstr("3 classes, 15 training and 3 validation images"));
-}
-
-TEST(TrainProgram, AFullDiskLeavesModelAndCheckpointOfBefore) {
-  const Folder folder;
-  write_pictures(folder.path("data"), 8);
-  ASSERT_EQ(run(train(folder, {})).status, 0);
-  const std::string checkpoint = read_file(folder.path("m.safetensors.checkpoint"));
-  const std::string model = read_file(folder.path("m.safetensors"));
-  fs::create_symlink("/dev/full", folder.path("m.safetensors.checkpoint.tmp"));
-  const Finished finished = run(train(folder, {"--save-every", "0", "--seed", "9", "--restart"}));
-  EXPECT_EQ(finished.status, 1);
-  EXPECT_THAT(finished.err, HasSubstr("m.safetensors.checkpoint"));
-  EXPECT_THAT(finished.err, HasSubstr("No space left on device"));
-  EXPECT_EQ(read_file(folder.path("m.safetensors.checkpoint")), checkpoint);
-  EXPECT_EQ(read_file(folder.path("m.safetensors")), model);
 }
 
 TEST(TrainProgram, ResumesAndWillNotResumeAnotherRun) {
@@ -277,7 +211,8 @@ TEST(TrainProgram, ProbesAndFinetunesAModelForOtherClasses) {
     std::vector<std::string> arguments{
         "train",  folder.path("data"), "-o", folder.path("m.safetensors"),
         "--from", golden("timm_vit"),  how};
-    if (how == "--finetune") arguments.insert(arguments.end(), {"--epochs", "2", "--batch", "8"});
+    if (how == "--finetune")
+      arguments.insert(arguments.end(), {"--epochs", "2", "--batch", "8", "--restart"});
     const Finished finished = run(arguments);
     EXPECT_EQ(finished.status, 0) << how << finished.err;
     EXPECT_THAT(finished.out, HasSubstr("validation accuracy")) << how;

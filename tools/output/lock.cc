@@ -1,4 +1,4 @@
-#include "tools/batch/lock.h"
+#include "tools/output/lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -33,7 +34,7 @@ OutputLock::OutputLock(const fs::path& output) : path_(output.string() + ".lock"
   if (fs::is_directory(output, ignored))
     fail(output.string(), ": is a folder, expected a file name");
   while (true) {
-    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file_ < 0) fail(output.string(), ": cannot write: ", std::strerror(errno));
     if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;
@@ -43,9 +44,10 @@ OutputLock::OutputLock(const fs::path& output) : path_(output.string() + ".lock"
       fail(path_.string(), ": cannot lock: ", std::strerror(error));
     }
     // Its last holder may have removed it between our two calls.
-    if (still_there(file_, path_)) return;
+    if (still_there(file_, path_)) break;
     ::close(file_);
   }
+  remove_abandoned(folder);
 }
 
 OutputLock::~OutputLock() {

@@ -5,8 +5,8 @@
 
 namespace vit::tools {
 
-/// Holds "OUT.lock" for as long as it lives. The kernel lets go of it whatever ends the program,
-/// so a file that is left behind locks nobody out.
+/// Holds "OUT.lock" for as long as it lives. The kernel releases it whatever ends the program, so a
+/// file that is left behind locks nobody out. Also removes temporary files of killed runs.
 class OutputLock {
  public:
   /// Throws an Error if another program holds it, or if there is no such folder.

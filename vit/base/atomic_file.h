@@ -1,0 +1,57 @@
+/// A file that appears whole or not at all. Everything that writes whole files writes them so.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+namespace vit {
+
+/// Collects bytes in a temporary file in the folder of `path`; commit() puts it in place. Without
+/// commit() nothing is left, and an existing file stays as it is.
+///
+/// The temporary has no name where the file system allows that (O_TMPFILE), so a killed process
+/// leaves nothing behind. Elsewhere its name is unpredictable and cannot be a link planted by
+/// somebody else; remove_abandoned() removes those of killed processes.
+///
+/// A symbolic link at `path` stays: the file it points to is replaced. A link that belongs to
+/// another user (and not to root) is refused.
+class AtomicFile {
+ public:
+  enum class Temporary { kUnnamedWherePossible, kNamed };
+
+  /// Throws an Error: no such folder, not allowed, `path` is not a regular file.
+  explicit AtomicFile(const std::filesystem::path& path,
+                      Temporary temporary = Temporary::kUnnamedWherePossible);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  /// Allocates disk space, so that a full disk is reported before the work.
+  void reserve(std::size_t bytes);
+  void write(std::span<const std::byte> bytes);
+  /// Syncs the file, moves it over `path` with the permissions of the file that was there, and
+  /// syncs the folder.
+  void commit();
+
+ private:
+  void open_named();
+  void keep_permissions() const;
+  /// False: the name exists.
+  bool link_as(const std::filesystem::path& name) const;
+  void put_in_place();
+
+  std::filesystem::path path_;       ///< as given, for messages
+  std::filesystem::path target_;     ///< where links led to
+  std::filesystem::path temporary_;  ///< empty: the temporary has no name
+  int file_ = -1;
+};
+
+/// Writes `bytes` as the whole content of `path`. Throws an Error that says why it cannot.
+void write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
+
+/// Removes temporary files of AtomicFile in `folder` whose process was killed. Files of running
+/// processes and of other users stay.
+void remove_abandoned(const std::filesystem::path& folder);
+
+}  // namespace vit
