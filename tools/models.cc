@@ -80,16 +80,16 @@ std::string right(const std::string& text, size_t width) {
 
 std::string text_of(const std::vector<Row>& rows) {
   size_t width = 4;
-  for (const auto& row : rows) width = std::max(width, display_width(row.model.name));
+  for (const auto& row : rows) width = std::max(width, display_width(printable(row.model.name)));
   std::string text =
       fit("name", width) + "  parameters  input  classes  hub, and what of it is pulled\n";
   for (const auto& [model, pulled] : rows) {
     const bool known = !model.architecture.empty();
-    text += fit(model.name, width);
+    text += fit(printable(model.name), width);
     text += right(known ? millions(parameters_of(model)) : "", 12);
     text += right(known ? std::to_string(model.image_size) : "", 7);
     text += right(known && model.classes != 0 ? std::to_string(model.classes) : "-", 9);
-    text += "  " + model.hub;
+    text += "  " + printable(model.hub);
     if (pulled) text += "  [" + format_bytes(pulled->bytes()) + "]";
     text += '\n';
   }

@@ -33,8 +33,11 @@ class FakeHub {
   std::string commit{};                ///< what main stands for, empty: the hub does not say
   std::optional<HttpReply> refusal{};  ///< the answer to everything
   std::vector<HttpReply>
-      interludes{};    ///< what the store answers first, a body is cut from the file
-  bool ranges = true;  ///< does the store know the Range header?
+      interludes{};     ///< what the store answers first, a body is cut from the file
+  bool ranges = true;   ///< does the store know the Range header?
+  bool lengths = true;  ///< does any answer state its length?
+  std::optional<std::string> small_etag{};    ///< instead of the true hash, of small files
+  std::optional<std::string> sent_instead{};  ///< the body of every small file
 
   explicit FakeHub(std::string name)
       : repository(std::move(name)),
@@ -73,18 +76,20 @@ class FakeHub {
   HttpReply describe(const std::string& name) {
     if (const auto found = small_files.find(name); found != small_files.end())
       return {.status = 200,
-              .headers = {{"ETag", "\"" + git_sha1_of(found->second) + "\""}},
-              .body = found->second};
+              .headers = {{"ETag", "\"" + small_etag.value_or(git_sha1_of(found->second)) + "\""}},
+              .body = sent_instead.value_or(found->second),
+              .no_length = !lengths};
     const auto found = large_files.find(name);
     if (found == large_files.end()) return missing();
     const size_t size = promised_size.value_or(found->second.size());
-    return {.status = 302,
-            .headers = {{"X-Linked-Size", std::to_string(size)},
-                        {"X-Linked-ETag",
-                         "\"" + promised_hash.value_or(sha256_of(found->second)) + "\""},
-                        {"ETag", "\"of the redirect\""},
-                        {"Location", store_.address() + "/" + name}},
-            .body = "elsewhere"};
+    HttpReply reply{.status = 302,
+                    .headers = {{"X-Linked-ETag",
+                                 "\"" + promised_hash.value_or(sha256_of(found->second)) + "\""},
+                                {"ETag", "\"of the redirect\""},
+                                {"Location", store_.address() + "/" + name}},
+                    .body = "elsewhere"};
+    if (lengths) reply.headers["X-Linked-Size"] = std::to_string(size);
+    return reply;
   }
 
   HttpReply listing() const {
@@ -97,6 +102,7 @@ class FakeHub {
 
   HttpReply answer_store(const HttpRequest& request) {
     HttpReply reply;
+    reply.no_length = !lengths;
     if (!interludes.empty()) {
       reply = interludes.front();
       interludes.erase(interludes.begin());

@@ -55,7 +55,7 @@ void send_all(int connection, std::string_view text) {
 std::string head_of(const HttpReply& reply) {
   std::string text = "HTTP/1.1 " + std::to_string(reply.status) + " Reply\r\n";
   for (const auto& [name, value] : reply.headers) text += name + ": " + value + "\r\n";
-  if (!reply.headers.contains("Content-Length"))
+  if (!reply.no_length && !reply.headers.contains("Content-Length"))
     text += "Content-Length: " + std::to_string(reply.body.size()) + "\r\n";
   return text + "Connection: close\r\n\r\n";
 }

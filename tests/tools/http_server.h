@@ -25,6 +25,7 @@ struct HttpReply {
   int status = 200;
   std::map<std::string, std::string> headers{};  ///< Content-Length is added unless it is here
   std::string body{};
+  bool no_length = false;             ///< the body ends with the connection
   std::optional<size_t> cut_after{};  ///< bytes of the body after which the connection closes
   bool stall = false;                 ///< … or stays open in silence until the client goes
 };

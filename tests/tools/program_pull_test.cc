@@ -8,8 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tests/tools/fake_hub.h"
-#include "tests/tools/subprocess.h"
+#include "tests/tools/pull_fixture.h"
 
 namespace vit::tools {
 namespace {
@@ -21,61 +20,12 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::UnorderedElementsAre;
 
-const std::string kName = "owner/tiny";
-
-/// A hub with one model, a cache folder of its own, and the program between them.
-class Pull : public testing::Test {
- protected:
-  Pull() : hub(kName) {
-    for (const auto* name : {"config.json", "preprocessor_config.json"})
-      hub.small_files[name] = read_file(golden("hf_vit") + "/" + name);
-    hub.large_files["model.safetensors"] = weights();
-  }
-
-  static std::string weights() { return read_file(golden("hf_vit") + "/model.safetensors"); }
-
-  std::vector<std::string> environment() const {
-    return {"HF_ENDPOINT=" + hub.address(), "VIT_HOME=" + home.path(), "HF_TOKEN=secret\n",
-            "no_proxy=127.0.0.1", "HF_HUB_OFFLINE=" + offline};
-  }
-  Finished vit(const std::vector<std::string>& arguments) const {
-    Call call;
-    call.arguments = arguments;
-    call.environment = environment();
-    return run(call);
-  }
-  Finished pull(const std::string& name = kName) const { return vit({"pull", name}); }
-
-  std::string folder(const std::string& name = kName) const { return home.path("models/" + name); }
-  std::string file(const std::string& name) const { return folder() + "/" + name; }
-  std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(folder(), ignored))
-      names.push_back(entry.path().filename().string());
-    return names;
-  }
-  void expect_refusal(const Finished& finished, const std::string& message) const {
-    EXPECT_EQ(finished.status, 1);
-    EXPECT_EQ(finished.err, "vit: " + message + "\n");
-  }
-  /// The first `bytes`, then the connection breaks; what follows is refused.
-  void cut_after(size_t bytes) {
-    hub.interludes = {{.status = 200, .headers = {}, .body = {}, .cut_after = bytes},
-                      {.status = 403, .headers = {}, .body = {}}};
-  }
-
-  FakeHub hub;
-  Folder home;
-  std::string offline;
-};
-
 TEST_F(Pull, FetchesAModelThatEveryCommandFinds) {
   const Finished finished = pull();
   ASSERT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(finished.err, "");
-  EXPECT_THAT(finished.out, AllOf(HasSubstr("model.safetensors"), HasSubstr("sha256 as promised"),
-                                  HasSubstr("git sha1 as promised"),
+  EXPECT_THAT(finished.out, AllOf(HasSubstr("model.safetensors"), HasSubstr("sha256 verified"),
+                                  HasSubstr("git sha1 verified"),
                                   HasSubstr("done: vit classify -m owner/tiny IMAGE\n")));
   EXPECT_THAT(files(), UnorderedElementsAre("config.json", "preprocessor_config.json",
                                             "model.safetensors", ".pulled.json"));
@@ -94,7 +44,7 @@ TEST_F(Pull, FetchesNothingTwice) {
   hub.forget_requests();
   const Finished again = pull();
   EXPECT_EQ(again.status, 0) << again.err;
-  EXPECT_THAT(again.out, AllOf(HasSubstr("is up to date"), Not(HasSubstr("as promised"))));
+  EXPECT_THAT(again.out, AllOf(HasSubstr("is up to date"), Not(HasSubstr("verified"))));
   EXPECT_THAT(hub.store_requests(), IsEmpty());
   for (const auto& request : hub.hub_requests()) EXPECT_EQ(request.method, "HEAD");
 }

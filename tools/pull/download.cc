@@ -11,12 +11,10 @@ namespace {
 constexpr long kOk = 200, kPartialContent = 206, kRangeNotSatisfiable = 416, kTooMany = 429,
                kServerError = 500;
 
-void check_room(const RemoteFile& file, std::uintmax_t present,
+void check_room(const RemoteFile& file, std::uintmax_t needed,
                 const std::filesystem::path& folder) {
-  if (!file.size) return;
   std::error_code error;
   const auto space = std::filesystem::space(folder, error);
-  const std::uintmax_t needed = *file.size - present;
   if (!error && space.available < needed)
     fail(folder.string(), ": no room for ", file.name, ": it needs ", format_bytes(needed), ", ",
          format_bytes(space.available), " are free; free some or set VIT_HOME to another disk");
@@ -46,13 +44,24 @@ bool accept(const Response& response, const std::string& url, PartFile& part) {
   return false;
 }
 
+/// A server that states no size could fill the disk.
+void settle_size(const Response& response, const RemoteFile& file, PartFile& part) {
+  if (part.has_expected_size()) return;
+  if (const auto length = response.number("content-length"))
+    part.expect(part.size() + *length);
+  else if (!part.is_small())
+    fail(file.name, ": the server states no size, so it could fill the disk; not fetched");
+}
+
 void fetch_rest(HubRepository& repository, const RemoteFile& file, PartFile& part,
                 const Progress& progress) {
   Request request{.url = file.url, .from = part.size()};
   bool counted = false;  // did the server say where the answer ends?
   request.on_headers = [&](const Response& response) {
     counted = response.number("content-length").has_value();
-    return accept(response, file.url, part);
+    const bool accepted = accept(response, file.url, part);
+    if (accepted) settle_size(response, file, part);
+    return accepted;
   };
   request.on_body = [&](std::span<const std::byte> bytes) {
     part.add(bytes);
@@ -69,17 +78,17 @@ void fetch_rest(HubRepository& repository, const RemoteFile& file, PartFile& par
 
 }  // namespace
 
-void download(HubRepository& repository, const RemoteFile& file, const std::filesystem::path& path,
-              const Progress& progress) {
+std::string download(HubRepository& repository, const RemoteFile& file,
+                     const std::filesystem::path& path, const Progress& progress) {
   PartFile part(path, file);
-  check_room(file, part.size(), path.parent_path());
+  if (file.size) check_room(file, *file.size - part.size(), path.parent_path());
   progress(part.size());
   const bool complete = file.size && part.size() == *file.size;
   if (!complete)
     with_retries(
         repository.retries(), [&] { return part.size(); },
         [&] { fetch_rest(repository, file, part, progress); });
-  part.finish();
+  return part.finish();
 }
 
 }  // namespace vit::tools

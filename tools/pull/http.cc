@@ -80,7 +80,7 @@ struct UrlParts {
   CURLU* url = curl_url();
   explicit UrlParts(const std::string& text) {
     if (curl_url_set(url, CURLUPART_URL, text.c_str(), 0) != CURLUE_OK)
-      fail(text, ": is not a web address");
+      fail(without_credentials(text), ": is not a web address");
   }
   ~UrlParts() { curl_url_cleanup(url); }
   UrlParts(const UrlParts&) = delete;
@@ -181,7 +181,8 @@ Response HttpClient::perform(const Request& request) {
 std::string resolve_url(const std::string& base, const std::string& location) {
   const UrlParts parts(base);
   if (curl_url_set(parts.url, CURLUPART_URL, location.c_str(), 0) != CURLUE_OK)
-    fail(origin_of(base), ": sends on to '", location, "', which is not a web address");
+    fail(origin_of(base), ": sends on to '", without_credentials(location),
+         "', which is not a web address");
   return parts.get(CURLUPART_URL);
 }
 
@@ -190,6 +191,21 @@ std::string origin_of(const std::string& url) {
   const std::string port = parts.get(CURLUPART_PORT);
   return parts.get(CURLUPART_SCHEME) + "://" + parts.get(CURLUPART_HOST) +
          (port.empty() ? "" : ":" + port);
+}
+
+std::string without_credentials(std::string_view url) {
+  const size_t scheme = url.find("://");
+  const size_t host = scheme == url.npos ? 0 : scheme + 3;
+  const std::string_view authority = url.substr(host, url.find('/', host) - host);
+  const size_t at = authority.rfind('@');
+  if (at == authority.npos) return std::string(url);
+  return std::string(url.substr(0, host)) + std::string(url.substr(host + at + 1));
+}
+
+bool is_loopback(const std::string& url) {
+  const std::string host = UrlParts(url).get(CURLUPART_HOST);
+  return host == "localhost" || host.ends_with(".localhost") || host.starts_with("127.") ||
+         host == "[::1]";
 }
 
 bool same_origin(const std::string& a, const std::string& b) {

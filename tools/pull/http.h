@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "vit/base/error.h"
 
@@ -72,5 +73,9 @@ std::string resolve_url(const std::string& base, const std::string& location);
 bool same_origin(const std::string& a, const std::string& b);
 /// "https://huggingface.co", for messages.
 std::string origin_of(const std::string& url);
+/// The address, or what was meant as one, without "user:password@", for messages.
+std::string without_credentials(std::string_view url);
+/// Whether the host is this machine, so that nothing travels over a network.
+bool is_loopback(const std::string& url);
 
 }  // namespace vit::tools

@@ -10,7 +10,7 @@ namespace vit::tools {
 namespace {
 
 constexpr int kMostRedirects = 10;
-constexpr size_t kLargestListing = 16 << 20;
+constexpr size_t kLargestListing = 1 << 20;  // as JSON in memory it is 75 times as large
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -62,9 +62,15 @@ HubSettings hub_from_environment() {
   if (std::string endpoint = variable("HF_ENDPOINT"); !endpoint.empty()) {
     while (endpoint.ends_with('/')) endpoint.pop_back();
     if (!endpoint.starts_with("https://") && !endpoint.starts_with("http://"))
-      fail("HF_ENDPOINT is '", endpoint, "', expected a web address such as ", settings.endpoint);
+      fail("HF_ENDPOINT is '", without_credentials(endpoint), "', expected a web address such as ",
+           settings.endpoint);
     settings.endpoint = endpoint;
   }
+  if (!settings.token.empty() && settings.endpoint.starts_with("http://") &&
+      !is_loopback(settings.endpoint))
+    fail("HF_TOKEN would go to ", origin_of(settings.endpoint),
+         " unencrypted, where others can read it; set HF_ENDPOINT to an https address, or unset ",
+         "HF_TOKEN");
   return settings;
 }
 
@@ -110,7 +116,7 @@ void HubRepository::refuse(const Response& response, const std::string& what) co
   const std::string code = response.header("x-error-code");
   const std::string said =
       "the hub says " + std::to_string(response.status) + (code.empty() ? "" : " (" + code + ")");
-  const std::string home = settings_.endpoint + "/" + name_;
+  const std::string home = without_credentials(settings_.endpoint) + "/" + name_;
   const bool has_token = !settings_.token.empty();
   if (code == "RevisionNotFound")
     fail(name_, ": has no revision '", settings_.revision, "' (", said, "); see ", home);
@@ -151,7 +157,8 @@ std::vector<std::string> HubRepository::list() {
   Request request{.url = settings_.endpoint + "/api/models/" + name_ + "/revision/" +
                          encoded(revision)};
   request.on_body = [&](std::span<const std::byte> bytes) {
-    if (body.size() + bytes.size() > kLargestListing) fail(name_, ": its list of files is endless");
+    if (body.size() + bytes.size() > kLargestListing)
+      fail(name_, ": its list of files has more than ", kLargestListing >> 20, " MB");
     body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   };
   const Response response = with_retries(

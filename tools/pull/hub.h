@@ -18,7 +18,8 @@ struct HubSettings {
   Retries retries{};
 };
 
-/// HF_ENDPOINT and HF_TOKEN. Throws an Error if the endpoint is no web address.
+/// HF_ENDPOINT and HF_TOKEN. Throws an Error if the endpoint is no web address, or if the token
+/// would travel unencrypted.
 HubSettings hub_from_environment();
 /// HF_HUB_OFFLINE, in any of the ways to say yes.
 bool offline_by_environment();

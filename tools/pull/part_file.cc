@@ -11,6 +11,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "tools/output/file.h"
+
 namespace vit::tools {
 namespace {
 
@@ -21,6 +23,19 @@ constexpr size_t kSha256Digits = 64, kSha1Digits = 40;
 bool is_hash(const std::string& etag, size_t digits) {
   return etag.size() == digits &&
          std::ranges::all_of(etag, [](unsigned char c) { return std::isxdigit(c) != 0; });
+}
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+/// Configurations and lists of shards: some kilobytes each.
+constexpr std::uintmax_t kLargestText = 16 << 20;
+
+std::optional<std::uintmax_t> limit_of(const std::string& name) {
+  if (name.ends_with(".json")) return kLargestText;
+  return {};
 }
 
 std::string read_text(const fs::path& path) {
@@ -35,10 +50,12 @@ std::string read_text(const fs::path& path) {
 }  // namespace
 
 PartFile::PartFile(const fs::path& path, const RemoteFile& remote)
-    : path_(path), part_(path), note_(path), remote_(remote) {
+    : path_(path), part_(path), note_(path), remote_(remote), limit_(limit_of(remote.name)) {
+  remote_.etag = lower(remote_.etag);
+  if (remote_.size) check_limit(*remote_.size);
   part_ += ".part";
   note_ += ".part.etag";
-  file_ = ::open(part_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  file_ = ::open(part_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (file_ < 0) refuse(part_, errno);
   if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
     ::close(file_);
@@ -58,20 +75,35 @@ void PartFile::start_digest() {
   if (is_hash(remote_.etag, kSha1Digits) && remote_.size) digest_ = Digest::git_blob(*remote_.size);
 }
 
+void PartFile::check_limit(std::uintmax_t size) const {
+  if (limit_ && size > *limit_)
+    fail(remote_.name, ": is larger than ", *limit_ >> 20, " MB, which no such file is");
+}
+
+void PartFile::expect(std::uintmax_t size) {
+  check_limit(size);
+  remote_.size = size;
+}
+
 void PartFile::take_up() {
   const auto present = static_cast<std::uintmax_t>(::lseek(file_, 0, SEEK_END));
   const bool same = !remote_.etag.empty() && read_text(note_) == remote_.etag;
   if (!same || (remote_.size && present > *remote_.size)) return restart();
 
   start_digest();
+  read_into_digest(present);
+  size_ = present;
+}
+
+void PartFile::read_into_digest(std::uintmax_t bytes) {
   ::lseek(file_, 0, SEEK_SET);
   std::vector<std::byte> buffer(1 << 20);
-  while (size_ < present) {
+  for (std::uintmax_t done = 0; done < bytes;) {
     const ssize_t count = ::read(file_, buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) refuse(part_, count < 0 ? errno : EIO);
     if (digest_) digest_->add(std::span(buffer).first(static_cast<size_t>(count)));
-    size_ += static_cast<std::uintmax_t>(count);
+    done += static_cast<std::uintmax_t>(count);
   }
 }
 
@@ -80,8 +112,7 @@ void PartFile::restart() {
   ::lseek(file_, 0, SEEK_SET);
   size_ = 0;
   start_digest();
-  std::ofstream note(note_);
-  if (!(note << remote_.etag).flush()) refuse(note_, errno);
+  write_file(note_, remote_.etag);
 }
 
 void PartFile::add(std::span<const std::byte> bytes) {
@@ -89,6 +120,10 @@ void PartFile::add(std::span<const std::byte> bytes) {
     discard();
     fail(remote_.name, ": the server sends more than the ", *remote_.size,
          " bytes that the hub promised; the bad file was removed");
+  }
+  if (limit_ && size_ + bytes.size() > *limit_) {
+    discard();
+    check_limit(size_ + bytes.size());
   }
   if (digest_) digest_->add(bytes);
   while (!bytes.empty()) {
@@ -105,22 +140,28 @@ void PartFile::discard() {
   ::unlink(note_.c_str());
 }
 
-void PartFile::finish() {
+std::string PartFile::finish() {
   if (remote_.size && size_ != *remote_.size) {
     discard();
     fail(remote_.name, ": is ", size_, " bytes, the hub promised ", *remote_.size,
          "; the bad file was removed, try again");
   }
+  if (!digest_ && is_hash(remote_.etag, kSha1Digits)) {  // it begins with the size
+    digest_ = Digest::git_blob(size_);
+    read_into_digest(size_);
+  }
   const std::string hash = digest_ ? digest_->finish() : "";
+  const std::string kind = !digest_ ? "" : hash.size() == kSha256Digits ? "sha256" : "git sha1";
   if (digest_ && hash != remote_.etag) {
     discard();
-    fail(remote_.name, ": its ", hash.size() == kSha256Digits ? "sha256" : "git sha1", " is ", hash,
-         ", the hub promised ", remote_.etag, "; the bad file was removed, try again");
+    fail(remote_.name, ": its ", kind, " is ", hash, ", the hub promised ", remote_.etag,
+         "; the bad file was removed, try again");
   }
   if (::fsync(file_) != 0) refuse(part_, errno);
   if (::rename(part_.c_str(), path_.c_str()) != 0) refuse(path_, errno);
   ::unlink(note_.c_str());
   finished_ = true;
+  return kind;
 }
 
 }  // namespace vit::tools

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "tools/pull/digest.h"
 #include "tools/pull/hub.h"
@@ -27,18 +28,27 @@ class PartFile {
   /// From the first byte on again.
   void restart();
   void discard();
+  /// The size, where it was not known; throws an Error if it is more than the file may have.
+  void expect(std::uintmax_t size);
+  bool has_expected_size() const { return remote_.size.has_value(); }
+  /// Whether it may be fetched without a known size: a text file with a limit of its own.
+  bool is_small() const { return limit_.has_value(); }
   /// Compares size and hash, and puts the file in its place; throws an Error and discards it when
-  /// they differ.
-  void finish();
+  /// they differ. Returns the hash that was compared, "sha256" or "git sha1"; empty: the server
+  /// gave none.
+  std::string finish();
 
  private:
   void take_up();
   void start_digest();
+  void read_into_digest(std::uintmax_t bytes);
+  void check_limit(std::uintmax_t size) const;
 
   std::filesystem::path path_;
   std::filesystem::path part_;
   std::filesystem::path note_;
-  const RemoteFile& remote_;
+  RemoteFile remote_;
+  std::optional<std::uintmax_t> limit_;  ///< unset: as large as the server says
   std::uintmax_t size_ = 0;
   std::optional<Digest> digest_;
   int file_ = -1;

@@ -12,6 +12,7 @@
 #include "tools/output/unicode.h"
 #include "tools/pull/download.h"
 #include "tools/pull/progress_bar.h"
+#include "vit/base/atomic_file.h"
 #include "weights/catalogue.h"
 
 namespace vit::tools {
@@ -75,6 +76,7 @@ class Pull {
       : repository_(repository), folder_(std::move(folder)), before_(read_pulled(folder_)) {}
 
   PulledModel run(const std::string& revision) {
+    remove_abandoned(folder_);
     fetch_if_there("config.json");
     fetch_if_there("preprocessor_config.json");
     fetch_weights();
@@ -101,17 +103,15 @@ class Pull {
   void fetch(const RemoteFile& remote) {
     fs::create_directories(folder_);
     const bool up_to_date = is_up_to_date(remote);
+    std::string state = "is up to date";
     if (!up_to_date) {
       ProgressBar bar(remote.name, remote.size);
-      download(repository_, remote, folder_ / remote.name,
-               [&](std::uintmax_t bytes) { bar.update(bytes); });
+      const std::string hash = download(repository_, remote, folder_ / remote.name,
+                                        [&](std::uintmax_t bytes) { bar.update(bytes); });
+      state = hash.empty() ? "not verified: no hash given by the server" : hash + " verified";
     }
     const std::uintmax_t size = fs::file_size(folder_ / remote.name);
     files_[remote.name] = {size, remote.etag};
-    const char* state = up_to_date                 ? "is up to date"
-                        : remote.etag.size() == 64 ? "sha256 as promised"
-                        : remote.etag.size() == 40 ? "git sha1 as promised"
-                                                   : "not checked: the hub named no hash";
     write_output("  " + fit(printable(remote.name), 28) + "  " + format_bytes(size) + ", " + state +
                  "\n");
   }
