@@ -48,6 +48,7 @@ cxxopts::Options classify_options() {
           {"ablate", "answer without these attention heads, both numbers from 0", text(),
            "LAYER:HEAD,..."},
       });
+  add_quiet_option(options);
   add_model_options(options);
   add_merge_option(options);
   return options;

@@ -4,9 +4,11 @@
 #include <optional>
 
 #include "tools/cache.h"
+#include "tools/output/file.h"
 #include "tools/output/model_report.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
+#include "vit/base/atomic_file.h"
 #include "weights/save.h"
 
 namespace vit::tools {
@@ -51,10 +53,13 @@ int convert(const cxxopts::ParseResult& parsed, const std::string& model, const 
   const size_t heads = parsed.count("heads")
                            ? parse_count("--heads", parsed["heads"].as<std::string>(), 1, 1024)
                            : 0;
+  const fs::path source = find_model(model);
+  check_outputs({output}, {source});
   std::error_code ignored;
   if (fs::exists(output, ignored) && !parsed.count("force"))
     fail(output.string(), ": exists already; --force overwrites it");
-  const auto checkpoint = weights::open(find_model(model), {.heads = heads});
+  remove_abandoned(output.parent_path());
+  const auto checkpoint = weights::open(source, {.heads = heads});
   const DType dtype = chosen ? *chosen : weights::lossless_dtype(checkpoint);
   weights::save(output, checkpoint, {.dtype = dtype});
   write_output(printable(output.string()) + ": " + format_count(checkpoint.parameters()) +

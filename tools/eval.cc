@@ -6,9 +6,11 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "tools/cache.h"
 #include "tools/eval/data.h"
 #include "tools/eval/report.h"
 #include "tools/model_options.h"
+#include "tools/output/file.h"
 #include "tools/output/model_report.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
@@ -49,6 +51,7 @@ cxxopts::Options eval_options() {
           {"json", "one JSON document instead of text"},
           {"h,help", "this text"},
       });
+  add_quiet_option(options);
   add_model_options(options);
   return options;
 }
@@ -122,6 +125,9 @@ int run_eval(Arguments arguments) {
     fail(settings.model.model, ": ", classifier.name(), " has no classifier, its output is ",
          classifier.config().outputs(), " features; give a model with a classification head");
   const ClassNames names(classifier.name(), classifier.labels(), classes);
+  if (!settings.output.empty())
+    check_outputs(evaluation_files(settings.output),
+                  {settings.data, find_model(settings.model.model)});
   const LabelledFiles files = open_labelled(settings.data, names, settings.model.exif);
   const Evaluation evaluation = run_evaluation(settings, classifier, files);
   if (evaluation.tally.images() == 0)

@@ -9,11 +9,13 @@
 
 #include "patch/recipe.h"
 #include "tools/attention/explainer.h"
+#include "tools/cache.h"
 #include "tools/heads/output.h"
 #include "tools/model_options.h"
 #include "tools/output/file.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
+#include "vit/base/atomic_file.h"
 #include "vit/base/thread_pool.h"
 #include "vit/interpret/head_report.h"
 #include "vit/interpret/relevance.h"
@@ -54,6 +56,7 @@ cxxopts::Options heads_options() {
                text(), "MODEL"},
               {"h,help", "this text"},
           });
+  add_quiet_option(options);
   add_model_options(options);
   return options;
 }
@@ -97,12 +100,21 @@ struct Inspection {
   bool failed = false;
 };
 
+interpret::AttentionMaps capture_named(const Model& model, ModelWorkspace& workspace,
+                                       const std::string& file) {
+  try {
+    return interpret::capture(model, workspace);
+  } catch (const Error& error) {
+    fail(file, ": ", error.what());
+  }
+}
+
 void inspect_image(Inspection& inspection, const std::string& file, bool measure) {
   const Model& model = inspection.classifier.model();
   ModelWorkspace workspace(model);
   const Image image = patch::read_image(file, inspection.exif);
   patch::apply_recipe(image, inspection.classifier.recipe(), workspace.recipe, workspace.pixels);
-  const interpret::AttentionMaps maps = interpret::capture(model, workspace);
+  const interpret::AttentionMaps maps = capture_named(model, workspace, file);
   std::vector<interpret::HeadEffect> effects;
   std::vector<double> estimates;
   if (measure) {
@@ -131,6 +143,12 @@ void inspect_all(Inspection& inspection, const std::vector<std::string>& files, 
   });
 }
 
+std::vector<fs::path> inputs_of(const Settings& settings, const std::vector<std::string>& files) {
+  std::vector<fs::path> inputs(files.begin(), files.end());
+  inputs.push_back(find_model(settings.model.model));
+  return inputs;
+}
+
 std::string bytes_for(const std::string& output, const NamedReport& named) {
   const std::string ending = fs::path(output).extension().string();
   if (ending == ".csv") return heads_csv(named);
@@ -150,7 +168,9 @@ int run_heads(Arguments arguments) {
   }
   const Settings settings = parse_settings(parsed);
   check_folder_of(settings.output);
+  if (!settings.output.empty()) remove_abandoned(fs::path(settings.output).parent_path());
   std::vector<std::string> files = image_files(settings.images);
+  check_outputs({settings.output}, inputs_of(settings, files));
   if (settings.most_images != 0 && files.size() > settings.most_images)
     files.resize(settings.most_images);
   const Classifier classifier = load_classifier(settings.model);

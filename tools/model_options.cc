@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
 
 #include "patch/patchify.h"
 #include "tools/cache.h"
+#include "tools/output/terminal.h"
 #include "vit/base/error.h"
 #include "weights/checkpoint.h"
 
@@ -47,6 +49,23 @@ void blame_image_size(const ModelSettings& settings) {
   } catch (const Error& error) {
     fail_usage("option '--image-size': ", error.what());
   }
+}
+
+bool variable_is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+/// A forgotten -m would otherwise pass unnoticed: the model answers whatever it is shown.
+void name_default_model(const Classifier& classifier) {
+  constexpr size_t kShown = 10;
+  const auto& labels = classifier.labels();
+  std::string known;
+  for (size_t i = 0; i < std::min(kShown, labels.size()); ++i)
+    known += (i == 0 ? ": " : ", ") + labels[i];
+  write_message("no -m given: the model that comes with vit answers; it knows " +
+                std::to_string(classifier.config().classes) + " classes" + known +
+                (labels.size() > kShown ? ", ..." : ""));
 }
 
 }  // namespace
@@ -94,10 +113,15 @@ void add_merge_option(cxxopts::Options& options) {
                         cxxopts::value<std::string>(), "N"}});
 }
 
+void add_quiet_option(cxxopts::Options& options) {
+  options.add_options("", {{"q,quiet", "no word about the model where -m is not given"}});
+}
+
 ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
   ModelSettings settings;
   const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
   if (arguments.count("model")) settings.model = text("model");
+  settings.quiet = arguments.count("quiet") != 0;
   settings.exif = parse_choice<patch::Exif>(
       "--exif", text("exif"), {{"apply", patch::Exif::kApply}, {"ignore", patch::Exif::kIgnore}});
   ClassifierOptions& options = settings.classifier;
@@ -119,7 +143,10 @@ ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
 
 Classifier load_classifier(const ModelSettings& settings) {
   try {
-    return Classifier::load(find_model(settings.model), settings.classifier);
+    Classifier classifier = Classifier::load(find_model(settings.model), settings.classifier);
+    if (settings.model.empty() && !settings.quiet && !variable_is_set("VIT_MODEL"))
+      name_default_model(classifier);
+    return classifier;
   } catch (const Error&) {
     blame_image_size(settings);
     throw;

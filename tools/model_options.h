@@ -16,7 +16,8 @@ constexpr const char* kModelHelp =
     "$VIT_MODEL or the model that comes with vit";
 
 struct ModelSettings {
-  std::string model;  ///< empty: the one that comes with vit
+  std::string model;   ///< empty: $VIT_MODEL or the one that comes with vit
+  bool quiet = false;  ///< no word about the model that was taken because none was given
   patch::Exif exif = patch::Exif::kApply;
   ClassifierOptions classifier;
 };
@@ -28,7 +29,11 @@ void add_model_options(cxxopts::Options& options);
 void add_merge_option(cxxopts::Options& options);
 ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments);
 
-/// Throws a UsageError where --image-size does not fit the model, an Error for anything else.
+/// --quiet, for commands that have nothing else to be quiet about.
+void add_quiet_option(cxxopts::Options& options);
+
+/// Says on standard error which model answers where none was given. Throws a UsageError where
+/// --image-size does not fit the model, an Error for anything else.
 Classifier load_classifier(const ModelSettings& settings);
 
 /// "L:H,L:H": heads of layers, both from 0.

@@ -9,6 +9,7 @@
 #include "tools/output/file.h"
 #include "tools/output/model_report.h"
 #include "tools/output/unicode.h"
+#include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -188,16 +189,24 @@ std::string evaluation_page(const EvaluationReport& report, const ReadImage& rea
          "</script>\n</html>\n";
 }
 
+std::vector<fs::path> evaluation_files(const fs::path& output) {
+  if (output.extension() == ".html") return {output};
+  return {output / "confusion.csv", output / "confusion.png", output / "classes.csv",
+          output / "index.html"};
+}
+
 void write_evaluation(const fs::path& output, const EvaluationReport& report,
                       const ReadImage& read) {
-  if (output.extension() == ".html") return write_file(output, evaluation_page(report, read));
+  const auto files = evaluation_files(output);
+  if (files.size() == 1) return write_file(output, evaluation_page(report, read));
   std::error_code error;
   fs::create_directories(output, error);
   if (error) fail(output.string(), ": cannot make this folder: ", error.message());
-  write_file(output / "confusion.csv", confusion_csv(report));
-  write_file(output / "confusion.png", encode_picture(confusion_picture(report), ".png"));
-  write_file(output / "classes.csv", classes_csv(report));
-  write_file(output / "index.html", evaluation_page(report, read));
+  remove_abandoned(output);
+  write_file(files[0], confusion_csv(report));
+  write_file(files[1], encode_picture(confusion_picture(report), ".png"));
+  write_file(files[2], classes_csv(report));
+  write_file(files[3], evaluation_page(report, read));
 }
 
 }  // namespace vit::tools

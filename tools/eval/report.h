@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "tools/draw/canvas.h"
 #include "tools/eval/class_names.h"
@@ -30,6 +31,9 @@ Image confusion_picture(const EvaluationReport& report);
 
 /// Self-contained: pictures are in it, no network.
 std::string evaluation_page(const EvaluationReport& report, const ReadImage& read);
+
+/// What write_evaluation() will write.
+std::vector<std::filesystem::path> evaluation_files(const std::filesystem::path& output);
 
 /// A name that ends in .html: the page. Else a folder, made where it is missing: index.html,
 /// confusion.csv, confusion.png, classes.csv.

@@ -57,7 +57,7 @@ std::string notes_on(const HeadReport& report, const HeadSummary& head) {
 
 std::string heads_table(const NamedReport& named) {
   const HeadReport& report = named.report;
-  std::string text = named.model + ": " + std::to_string(report.layers) + " layers of " +
+  std::string text = printable(named.model) + ": " + std::to_string(report.layers) + " layers of " +
                      std::to_string(report.heads) + " heads, " + images_text(report.images) +
                      ", importance measured on " + std::to_string(report.ablated) + "\n\n";
   text +=
