@@ -8,15 +8,19 @@
 #include "tools/attention/explainer.h"
 #include "tools/attention/index_page.h"
 #include "tools/attention/model_pictures.h"
+#include "tools/attention/option_table.h"
 #include "tools/attention/picture.h"
 #include "tools/attention/raw.h"
 #include "tools/attention/settings.h"
 #include "tools/attention/study.h"
+#include "tools/cache.h"
 #include "tools/explorer/page.h"
 #include "tools/image_input.h"
 #include "tools/output/file.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
+#include "vit/base/atomic_file.h"
+#include "weights/checkpoint.h"
 
 namespace vit::tools {
 namespace {
@@ -36,17 +40,24 @@ struct Inspector {
   std::optional<Explainer> explainer;
 };
 
-/// Chooses the method where that was left to us.
-Inspector make_inspector(AttentionSettings& settings) {
-  Inspector inspector{load_classifier(settings.model), std::nullopt};
-  const Classifier& classifier = inspector.classifier;
-  const bool can_explain = explainable(classifier.config()) && classifier.merge() == 0;
-  if (settings.map.free_choice && can_explain) settings.map.method = Method::kRelevance;
+/// Settles the method where it is the default, and the precision where relevance is shown.
+Inspector make_inspector(AttentionSettings& settings, const cxxopts::ParseResult& arguments) {
+  ClassifierOptions& options = settings.model.classifier;
+  const ModelConfig config =
+      weights::open(find_model(settings.model.model), {.heads = options.heads}).config;
+  const bool can_explain = explainable(config) && options.merge == 0;
+  if (settings.map.free_choice && !can_explain) {
+    check_default_options(arguments);
+    settings.map.method = Method::kAttention;
+  }
   const bool asked = settings.map.method == Method::kRelevance;
-  if (asked && classifier.config().classes == 0)
-    fail(classifier.name(), " has no classes to explain, its output is features");
-  if (asked || (settings.kind == FileKind::kPage && can_explain))
-    inspector.explainer.emplace(settings.model, classifier);
+  const bool explains = asked || (settings.kind == FileKind::kPage && can_explain);
+  // Relevance is computed in f32; the answer above it must be of the same arithmetic.
+  if (explains && !options.precision) options.precision = Precision::kF32;
+  Inspector inspector{load_classifier(settings.model), std::nullopt};
+  if (asked && config.classes == 0)
+    fail(inspector.classifier.name(), " has no classes to explain, its output is features");
+  if (explains) inspector.explainer.emplace(settings.model, inspector.classifier);
   return inspector;
 }
 
@@ -132,14 +143,40 @@ fs::path output_for(const fs::path& output, const std::string& image,
   return output.parent_path() / (name + output.extension().string());
 }
 
-int show_all(const AttentionSettings& settings, const Inspector& inspector,
-             const std::vector<std::string>& files) {
-  const fs::path output = settings.output;
+fs::path index_name(const fs::path& output) {
+  return output.parent_path() / (output.stem().string() + "-index.html");
+}
+
+/// What is written where, known before the work.
+struct Plan {
+  std::vector<std::string> files;
+  std::vector<fs::path> outputs;  ///< one for each file
+  bool one = false;               ///< a single image, to the very name that was given
+};
+
+Plan make_plan(const AttentionSettings& settings) {
+  Plan plan;
+  plan.files = image_files(settings.files);
+  plan.one = plan.files.size() == 1 && !fs::is_directory(settings.files.front());
   std::set<std::string> taken;
+  for (const auto& file : plan.files)
+    plan.outputs.push_back(plan.one ? fs::path(settings.output)
+                                    : output_for(settings.output, file, taken));
+  std::vector<fs::path> inputs(plan.files.begin(), plan.files.end());
+  inputs.push_back(find_model(settings.model.model));
+  std::vector<fs::path> written = plan.outputs;
+  if (!plan.one) written.push_back(index_name(settings.output));
+  if (plan.files.empty()) written.emplace_back(settings.output);
+  check_outputs(written, inputs);
+  return plan;
+}
+
+int show_all(const AttentionSettings& settings, const Inspector& inspector, const Plan& plan) {
   std::vector<IndexEntry> entries;
   bool failed = false;
-  for (const auto& file : files) {
-    const fs::path own = output_for(output, file, taken);
+  for (size_t i = 0; i < plan.files.size(); ++i) {
+    const std::string& file = plan.files[i];
+    const fs::path& own = plan.outputs[i];
     try {
       const std::string answer = show_image(settings, inspector, file, own);
       entries.push_back({shown_name(file), own.filename().string(), answer});
@@ -150,7 +187,7 @@ int show_all(const AttentionSettings& settings, const Inspector& inspector,
       failed = true;
     }
   }
-  const fs::path index = output.parent_path() / (output.stem().string() + "-index.html");
+  const fs::path index = index_name(settings.output);
   write_file(index, index_page(inspector.classifier.name(), entries));
   write_output(printable(index.string()) + "\n");
   return failed ? 1 : 0;
@@ -175,12 +212,12 @@ int run_attention(Arguments arguments) {
   }
   AttentionSettings settings = parse_attention(parsed);
   check_folder_of(settings.output);
-  const Inspector inspector = make_inspector(settings);
-  if (settings.files.empty()) return show_model(settings, inspector.classifier);
-  const auto files = image_files(settings.files);
-  const bool one = files.size() == 1 && !fs::is_directory(settings.files.front());
-  if (!one) return show_all(settings, inspector, files);
-  show_image(settings, inspector, files.front(), settings.output);
+  remove_abandoned(fs::path(settings.output).parent_path());
+  const Plan plan = make_plan(settings);
+  const Inspector inspector = make_inspector(settings, parsed);
+  if (plan.files.empty()) return show_model(settings, inspector.classifier);
+  if (!plan.one) return show_all(settings, inspector, plan);
+  show_image(settings, inspector, plan.files.front(), settings.output);
   return 0;
 }
 

@@ -22,6 +22,12 @@ TEST(Mass, TakesTheFewestPatchesThatHoldTheFraction) {
   EXPECT_THAT(mass_set(map, 0.0), Each(0));
 }
 
+TEST(Mass, CountsWhatIsNoNumberAsNothing) {
+  const std::vector<float> map{std::nanf(""), 0.4f, INFINITY, 0.6f};
+  EXPECT_THAT(mass_set(map, 1.0), ElementsAre(0, 1, 0, 1));
+  EXPECT_EQ(percentile(map, 100.0), 0.6f);
+}
+
 TEST(Mass, IsTheSmallestSuchSetByTryingAll) {
   std::mt19937 engine(1);
   std::uniform_real_distribution<float> uniform(0.0f, 1.0f);

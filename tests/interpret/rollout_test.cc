@@ -77,6 +77,20 @@ TEST(Rollout, EqualsTheProductOfWholeMatricesInDoublePrecision) {
       }
 }
 
+TEST(Rollout, DiscardsTheSmallestAlsoBehindEqualOnes) {
+  // One class token and four patches of weights 2, 2, 1, 2 in tenths: half of four is two.
+  AttentionMaps maps = test::random_maps(test::layout_of({2, 2}), 1, 1);
+  const std::vector<float> weights{0.3f, 0.2f, 0.2f, 0.1f, 0.2f};
+  for (size_t i = 0; i < maps.tokens(); ++i)
+    std::copy(weights.begin(), weights.end(), maps.weights.view().row(i));
+  const Matrix step = rollout_step(maps, 0, {.discard = 0.5});
+  const auto row = step.view().row_span(0);
+  EXPECT_EQ(row[1], 0.0f) << "the first of the equal ones";
+  EXPECT_GT(row[2], 0.0f);
+  EXPECT_EQ(row[3], 0.0f) << "the smallest";
+  EXPECT_GT(row[4], 0.0f);
+}
+
 TEST(Rollout, RowsAddUpToOneWhateverTheFusion) {
   const AttentionMaps maps = test::random_maps(test::layout_of({5, 5}), 3, 4);
   for (const auto fusion : {HeadFusion::kMean, HeadFusion::kMax, HeadFusion::kMin}) {

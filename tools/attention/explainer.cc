@@ -44,6 +44,10 @@ std::vector<std::vector<float>> Explainer::explain(const Study& study, const Ask
   for (const size_t target : asked.classes)
     found.push_back(explanation.relevance(
         target, {.query = asked.query, .fusion = asked.fusion, .first_layer = asked.first_layer}));
+  for (const auto& tokens : found)
+    if (!interpret::all_finite(tokens))
+      fail(study.file, ": the relevance is NaN or infinite; the weights are damaged, or the ",
+           "training diverged");
   return found;
 }
 

@@ -25,6 +25,11 @@ std::string rows_json(const std::string& model, const char* name, ConstMatrixVie
   return json.dump(1) + "\n";
 }
 
+void check_finite(const Classifier& classifier, const Matrix& numbers, const char* what) {
+  if (!interpret::all_finite({numbers.data(), numbers.size()}))
+    fail(classifier.name(), ": ", what, " is NaN or infinite; its weights are damaged");
+}
+
 std::string ending_of(const AttentionSettings& settings) {
   return std::filesystem::path(settings.output).extension().string();
 }
@@ -68,11 +73,11 @@ Image filter_image(std::span<const float> component, const ModelConfig& config) 
   const size_t area = config.patch_height * config.patch_width;
   float largest = 1e-12f;
   for (const float value : component) largest = std::max(largest, std::abs(value));
+  const ColourScale scale{.low = -largest, .high = largest};
   Image image = blank(config.patch_width, config.patch_height);
   for (size_t i = 0; i < area; ++i)
     for (size_t c = 0; c < 3; ++c)
-      image.pixels[3 * i + c] = static_cast<std::uint8_t>(
-          std::lround(127.5f + 127.5f * component[c * area + i] / largest));
+      image.pixels[3 * i + c] = static_cast<std::uint8_t>(scale.index(component[c * area + i]));
   return image;
 }
 
@@ -109,6 +114,7 @@ Image draw_filters(const std::string& model, const ModelConfig& config,
 
 std::string positions_bytes(const Classifier& classifier, const AttentionSettings& settings) {
   const Matrix similarity = interpret::position_similarity(classifier.model());
+  check_finite(classifier, similarity, "the similarity of its positions");
   const GridSize grid = classifier.config().grid();
   if (settings.kind == FileKind::kNumpy)
     return npy_bytes({similarity.data(), similarity.size()},
@@ -122,6 +128,7 @@ std::string positions_bytes(const Classifier& classifier, const AttentionSetting
 std::string filters_bytes(const Classifier& classifier, const AttentionSettings& settings) {
   const ModelConfig& config = classifier.config();
   const auto found = interpret::filter_components(classifier.model(), kFilters);
+  check_finite(classifier, found.components, "the decomposition of its patch filters");
   if (settings.kind == FileKind::kNumpy)
     return npy_bytes({found.components.data(), found.components.size()},
                      {found.components.rows(), 3, config.patch_height, config.patch_width});

@@ -105,8 +105,13 @@ struct SheetPlan {
   }
 };
 
+/// The row with the most heads: an attention pool may have fewer than the layers.
+const std::vector<TokenMap>& longest_row(const MapSheet& sheet) {
+  return *std::ranges::max_element(sheet.rows, {}, &std::vector<TokenMap>::size);
+}
+
 SheetPlan plan_sheet(const MapSheet& sheet, const Image& view) {
-  SheetPlan plan{.layers = sheet.rows.size(), .heads = sheet.rows.front().size()};
+  SheetPlan plan{.layers = sheet.rows.size(), .heads = longest_row(sheet).size()};
   plan.width = tile_edge(plan.cols());
   plan.height = plan.width * view.height / view.width;
   return plan;
@@ -131,7 +136,7 @@ void label_sheet(Image& picture, const MapSheet& sheet, const SheetPlan& plan) {
     plan.layers_across() ? above(name, plan.tile(layer, 0)) : beside(name, plan.tile(layer, 0));
   }
   for (size_t head = 0; head < plan.heads; ++head) {
-    const std::string& name = sheet.rows.front()[head].head;
+    const std::string& name = longest_row(sheet)[head].head;
     plan.layers_across() ? beside(plan.heads == 1 ? "" : name, plan.tile(0, head))
                          : above(name, plan.tile(0, head));
   }
@@ -150,7 +155,7 @@ Image draw_sheet(const std::string& model, const Study& study, const MapSheet& s
                kMargin);
   label_sheet(picture, sheet, plan);
   for (size_t layer = 0; layer < plan.layers; ++layer)
-    for (size_t head = 0; head < plan.heads; ++head) {
+    for (size_t head = 0; head < sheet.rows[layer].size(); ++head) {
       const TokenMap& map = sheet.rows[layer][head];
       const ColourScale scale = scale_for(patches_of(study, map), map, look);
       Image drawn = draw_overlay(small, study, map, scale, look);

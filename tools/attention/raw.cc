@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tools/output/numpy.h"
+#include "vit/base/error.h"
 
 namespace vit::tools {
 namespace {
@@ -60,6 +61,12 @@ std::string maps_npy(const Study& study, const MapSheet& sheet) {
       numbers.insert(numbers.end(), patches.begin(), patches.end());
     }
   const GridSize grid = study.maps.layout.grid;
+  const size_t heads = sheet.rows.front().size();
+  for (const auto& row : sheet.rows)
+    if (row.size() != heads)
+      fail("an .npy array needs as many heads in every row, but '", row.front().layer, "' has ",
+           row.size(), " and '", sheet.rows.front().front().layer, "' has ", heads,
+           "; give a name that ends in .json");
   return npy_bytes(numbers,
                    sheet_shape(sheet.rows.size(), sheet.rows.front().size(), grid.rows, grid.cols));
 }

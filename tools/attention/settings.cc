@@ -1,11 +1,10 @@
 #include "tools/attention/settings.h"
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 
+#include "tools/attention/option_table.h"
 #include "tools/image_input.h"
 
 namespace vit::tools {
@@ -83,11 +82,6 @@ MapSettings parse_map(const cxxopts::ParseResult& arguments) {
   using interpret::HeadFusion;
   MapSettings map;
   const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
-  if (arguments.count("method"))
-    map.method = parse_choice<Method>("--method", text("method"),
-                                      {{"attention", Method::kAttention},
-                                       {"rollout", Method::kRollout},
-                                       {"relevance", Method::kRelevance}});
   map.fusion = parse_choice<HeadFusion>(
       "--head-fusion", text("head-fusion"),
       {{"mean", HeadFusion::kMean}, {"max", HeadFusion::kMax}, {"min", HeadFusion::kMin}});
@@ -98,14 +92,6 @@ MapSettings parse_map(const cxxopts::ParseResult& arguments) {
   map.start_layer = parse_count("--start-layer", text("start-layer"), 0, 1000);
   if (arguments.count("class")) map.target = text("class");
 
-  const char* layered = map.method == Method::kRollout ? "rollout" : "relevance";
-  if (map.method != Method::kAttention && (arguments.count("layer") || arguments.count("head")))
-    fail_usage("--method ", layered,
-               " goes through all layers and heads: --layer and --head choose "
-               "nothing in it; see --start-layer and --head-fusion");
-  if (!map.target.empty() && !arguments.count("method")) map.method = Method::kRelevance;
-  if (!map.target.empty() && map.method != Method::kRelevance)
-    fail_usage("--class belongs to --method relevance");
   return map;
 }
 
@@ -124,12 +110,6 @@ LookSettings parse_look(const cxxopts::ParseResult& arguments) {
                                               {"bilinear", Upsampling::kBilinear},
                                               {"bicubic", Upsampling::kBicubic}});
   return look;
-}
-
-bool says_nothing(const cxxopts::ParseResult& arguments) {
-  return std::ranges::none_of(
-      std::array{"method", "layer", "head", "query", "discard", "head-fusion", "start-layer"},
-      [&](const char* name) { return arguments.count(name) != 0; });
 }
 
 FileKind kind_of(const std::string& output) {
@@ -173,14 +153,16 @@ void check(const AttentionSettings& settings) {
     fail_usage(
         "an .html output holds every layer and head already; give a picture's name for "
         "--grid, --matrix, --positions-similarity or --filters");
-  if (settings.map.method == Method::kRelevance && settings.model.classifier.merge != 0)
-    fail_usage(
-        "--merge leaves no gradient of its own to each patch, which relevance needs; expected "
-        "--method attention or rollout");
-  if (settings.sheet == Sheet::kGrid && settings.map.method != Method::kAttention)
-    fail_usage("--grid shows layers and heads one by one, expected --method attention");
-  if (settings.sheet == Sheet::kMatrix && settings.map.method == Method::kRelevance)
-    fail_usage("--matrix shows attention or rollout, expected --method attention or rollout");
+}
+
+/// --grid and --matrix show attention as it is.
+void set_method(const cxxopts::ParseResult& arguments, const ChosenView& chosen, MapSettings& map) {
+  map.free_choice = chosen.by_default;
+  if (chosen.view == View::kRollout) map.method = Method::kRollout;
+  if (chosen.view == View::kRelevance) map.method = Method::kRelevance;
+  const bool sheet = chosen.view == View::kGrid || chosen.view == View::kMatrix;
+  if (sheet && arguments.count("method") && arguments["method"].as<std::string>() != "attention")
+    fail_usage("--grid and --matrix show layers and heads one by one, expected --method attention");
 }
 
 void add_map_options(cxxopts::Options& options) {
@@ -191,7 +173,7 @@ void add_map_options(cxxopts::Options& options) {
       {
           {"method",
            "attention: one layer; rollout: through all layers; relevance: what speaks for a class; "
-           "relevance unless a layer, head or query is given",
+           "relevance unless --layer, --head or --query is given",
            text(), "HOW"},
           {"layer", "from 0, or -1 for the last; all: every one on a sheet", text(), "N|all"},
           {"head", "from 0, or mean, max, min over the heads; all: every one on a sheet", text(),
@@ -201,9 +183,10 @@ void add_map_options(cxxopts::Options& options) {
            "x:PX,y:PX of the image",
            text(), "TOKEN"},
           {"head-fusion", "heads into one: mean, max or min", text_or("mean"), "HOW"},
-          {"start-layer", "rollout and relevance begin here", text_or("0"), "N"},
-          {"discard", "rollout drops this part of each query's weights, the smallest", text_or("0"),
-           "F"},
+          {"start-layer", "first layer of --method rollout or relevance", text_or("0"), "N"},
+          {"discard",
+           "share of each query's weights, the smallest, that --method rollout sets to zero",
+           text_or("0"), "F"},
           {"class", "relevance for this class, by label or number; the first answer unless given",
            text(), "LABEL|N"},
       });
@@ -261,6 +244,7 @@ cxxopts::Options attention_options() {
           });
   add_map_options(options);
   add_picture_options(options);
+  add_quiet_option(options);
   add_model_options(options);
   add_merge_option(options);
   return options;
@@ -277,8 +261,10 @@ AttentionSettings parse_attention(const cxxopts::ParseResult& arguments) {
   settings.sheet = parse_sheet(arguments);
   settings.map = parse_map(arguments);
   settings.look = parse_look(arguments);
-  settings.map.free_choice = settings.sheet == Sheet::kMap && says_nothing(arguments);
   check(settings);
+  const ChosenView chosen = choose_view(arguments, settings.kind, settings.sheet);
+  check_options(arguments, settings.kind, chosen);
+  set_method(arguments, chosen, settings.map);
   return settings;
 }
 

@@ -21,8 +21,7 @@ enum class FileKind { kPicture, kNumpy, kJson, kPage };
 
 struct MapSettings {
   Method method = Method::kAttention;
-  /// Nothing was said about method, layer, head, query or sheet: the most telling map will do,
-  /// which is relevance where the model has classes.
+  /// The method is the default: relevance, or attention for a model that has no class relevance.
   bool free_choice = false;
   bool all_layers = false;
   std::optional<long> layer;  ///< negative: from the last; unset: the last, or the attention pool

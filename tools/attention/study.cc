@@ -51,7 +51,11 @@ Study study_image(const Classifier& classifier, const std::string& file, patch::
   study.file = shown_name(file);
   study.size = {.width = image.width, .height = image.height};
   study.view = model_view(image, classifier.recipe(), model.config);
-  study.maps = interpret::capture(model, workspace);
+  try {
+    study.maps = interpret::capture(model, workspace);
+  } catch (const Error& error) {
+    fail(study.file, ": ", error.what());
+  }
   study.patches = std::move(workspace.patches);
   if (model.config.classes != 0)
     study.predictions = classifier.top(classifier.probabilities(study.maps.output), 5);

@@ -52,6 +52,7 @@ void paste(const Image& from, size_t x, size_t y, Image& onto) {
 }
 
 void disc(Image& image, double x, double y, double radius, Colour colour, double opacity) {
+  if (!std::isfinite(x) || !std::isfinite(y)) return;
   const auto first = [](double v) { return static_cast<size_t>(std::max(0.0, std::floor(v))); };
   const size_t right = std::min(first(x + radius + 2.0), image.width);
   const size_t bottom = std::min(first(y + radius + 2.0), image.height);

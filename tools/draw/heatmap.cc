@@ -51,6 +51,16 @@ double grey_of(const std::uint8_t* pixel) {
 
 }  // namespace
 
+double ColourScale::place(double value) const {
+  if (!(high > low)) return 0.0;
+  const double share = (value - low) / (high - low);
+  return std::isnan(share) ? 0.0 : std::clamp(share, 0.0, 1.0);
+}
+
+size_t ColourScale::index(double value) const {
+  return static_cast<size_t>(std::lround(255.0 * place(value)));
+}
+
 std::vector<float> upsampled(std::span<const float> map, GridSize grid, const Box& size,
                              Upsampling upsampling) {
   assert(map.size() == grid.count());
@@ -80,9 +90,8 @@ Image overlay(const Image& image, std::span<const float> map, GridSize grid,
   for (size_t i = 0; i < values.size(); ++i) {
     std::uint8_t* pixel = &out.pixels[3 * i];
     const double grey = grey_of(pixel);
-    const double place = std::clamp(look.scale.place(values[i]), 0.0, 1.0);
-    const Colour& colour = colours[static_cast<size_t>(std::lround(255.0 * place))];
-    const double alpha = std::pow(look.alpha, 2.0 - place);
+    const Colour& colour = colours[look.scale.index(values[i])];
+    const double alpha = std::pow(look.alpha, 2.0 - look.scale.place(values[i]));
     for (size_t c = 0; c < 3; ++c) {
       // Half of the image's own colours are kept, so that objects stay recognisable.
       const double under = 0.5 * (grey + pixel[c]);
@@ -97,11 +106,8 @@ Image heat_cells(std::span<const float> numbers, size_t cols, size_t cell,
   const size_t rows = numbers.size() / cols;
   const interpret::Palette colours = interpret::palette(scale.colormap);
   Image out = blank(cols * cell, rows * cell);
-  for (size_t i = 0; i < rows * cols; ++i) {
-    const double place = std::clamp(scale.place(numbers[i]), 0.0, 1.0);
-    fill(out, {i % cols * cell, i / cols * cell, cell, cell},
-         colours[static_cast<size_t>(std::lround(255.0 * place))]);
-  }
+  for (size_t i = 0; i < rows * cols; ++i)
+    fill(out, {i % cols * cell, i / cols * cell, cell, cell}, colours[scale.index(numbers[i])]);
   return out;
 }
 
@@ -130,7 +136,7 @@ void contour(Image& image, std::span<const std::uint8_t> members, GridSize grid,
 }
 
 std::vector<double> round_numbers(double low, double high) {
-  if (!(high > low)) return {low};
+  if (!(high > low) || !std::isfinite(high - low)) return {low};
   constexpr double kFewest = 3.0;
   const double unit = std::pow(10.0, std::floor(std::log10((high - low) / kFewest)));
   double step = unit;
@@ -164,7 +170,7 @@ void colour_bar(Image& image, const Box& box, const ColourScale& scale, const Ba
   const double bottom = top + static_cast<double>(length - 1);
   const double low = scale.low * labels.factor, high = scale.high * labels.factor;
   for (const double value : round_numbers(low, high)) {
-    const double y = bottom - (value - low) / (high - low) * (bottom - top);
+    const double y = bottom - scale.place(value / labels.factor) * (bottom - top);
     fill(image, {box.x + kColours, static_cast<size_t>(y), 4, 1}, kFaintInk);
     const double baseline = std::clamp(y + 0.5 * kHeight, top + kHeight, bottom + 1.0);
     draw_text(image, number_text(labels.format.c_str(), value) + labels.unit, left + 8.0, baseline,

@@ -19,7 +19,9 @@ struct ColourScale {
   double low = 0.0;
   double high = 1.0;
 
-  double place(double value) const { return high > low ? (value - low) / (high - low) : 0.0; }
+  /// From 0 to 1; NaN is 0, so that no number can lead out of a palette.
+  double place(double value) const;
+  size_t index(double value) const;  ///< 0 to 255
 };
 
 /// A number per pixel from one per patch; patches are equal parts of the picture.

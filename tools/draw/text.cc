@@ -86,7 +86,7 @@ size_t text_width(std::string_view text, const TextLook& look) {
 void draw_text(Image& image, std::string_view text, double x, double baseline,
                const TextLook& look) {
   const std::string ascii = plain(text);
-  if (ascii.empty()) return;
+  if (ascii.empty() || !std::isfinite(x) || !std::isfinite(baseline)) return;
   const double width = exact_width(ascii, look);
   const double part = look.align == Align::kLeft ? 0.0 : look.align == Align::kCentre ? 0.5 : 1.0;
   const double left = x - part * width;

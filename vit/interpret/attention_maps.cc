@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstdint>
+
+#include "vit/base/error.h"
 
 namespace vit::interpret {
 namespace {
@@ -57,6 +60,19 @@ size_t heads_per_layer(const ModelConfig& config) {
   return config.heads * config.branches;
 }
 
+/// What follows indexes and sorts by these numbers.
+void check_finite(const AttentionMaps& maps) {
+  const auto refuse = [](const std::string& what) {
+    fail(what, " is NaN or infinite; the weights are damaged, or the training diverged");
+  };
+  for (size_t layer = 0; layer < maps.layers; ++layer)
+    for (size_t row = 0; row < maps.layer(layer).rows; ++row)
+      if (!all_finite(maps.layer(layer).row_span(row)))
+        refuse("the attention of layer " + std::to_string(layer));
+  if (!all_finite({maps.pooling.data(), maps.pooling.size()})) refuse("the attention of the pool");
+  if (!all_finite(maps.output)) refuse("the answer");
+}
+
 }  // namespace
 
 TokenLayout token_layout(const ModelConfig& config) {
@@ -86,6 +102,10 @@ std::string token_name(const TokenLayout& layout, size_t token) {
          std::to_string(std::count(layout.prefix.begin(), before, PrefixToken::kRegister));
 }
 
+bool all_finite(std::span<const float> numbers) {
+  return std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); });
+}
+
 AttentionMaps capture(const Model& model, ModelWorkspace& workspace) {
   AttentionMaps maps;
   maps.layout = token_layout(model.config);
@@ -109,6 +129,7 @@ AttentionMaps capture(const Model& model, ModelWorkspace& workspace) {
     maps.pooling = over_all_tokens(pooling, merged, maps.tokens());
   };
   run(model, workspace, maps.output, &taps);
+  check_finite(maps);
   return maps;
 }
 

@@ -45,8 +45,11 @@ struct AttentionMaps {
   }
 };
 
-/// Runs the model on workspace.pixels. Where tokens merge, each original one keeps its row and
-/// column: it looks as the token that it is part of, and has an even share of what that receives.
+bool all_finite(std::span<const float> numbers);
+
+/// Runs the model on workspace.pixels. Throws an Error if attention or answer is NaN or infinite.
+/// Where tokens merge, each original one keeps its row and column: it looks as the token that it is
+/// part of, and has an even share of what that receives.
 AttentionMaps capture(const Model& model, ModelWorkspace& workspace);
 
 /// The patches' part of something per token.

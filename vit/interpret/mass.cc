@@ -5,21 +5,34 @@
 #include <numeric>
 
 namespace vit::interpret {
+namespace {
+
+/// Sorting needs an order, which NaN has none of.
+std::vector<float> finite_or_zero(std::span<const float> map) {
+  std::vector<float> values(map.begin(), map.end());
+  for (float& value : values)
+    if (!std::isfinite(value)) value = 0.0f;
+  return values;
+}
+
+}  // namespace
 
 std::vector<std::uint8_t> mass_set(std::span<const float> map, double fraction) {
+  const std::vector<float> values = finite_or_zero(map);
   std::vector<size_t> order(map.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return map[a] > map[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return values[a] > values[b]; });
   double total = 0.0;
-  for (const float value : map) total += std::max(value, 0.0f);
+  for (const float value : values) total += std::max(value, 0.0f);
 
   std::vector<std::uint8_t> members(map.size());
   // A hair below, so that the rounding of the numbers themselves does not call in one more.
   const double wanted = fraction * total * (1.0 - 1e-6);
   double held = 0.0;
   for (const size_t i : order) {
-    if (held >= wanted || map[i] <= 0.0f) break;
-    held += map[i];
+    if (held >= wanted || values[i] <= 0.0f) break;
+    held += values[i];
     members[i] = 1;
   }
   return members;
@@ -27,7 +40,7 @@ std::vector<std::uint8_t> mass_set(std::span<const float> map, double fraction) 
 
 double percentile(std::span<const float> map, double percent) {
   if (map.empty()) return 0.0;
-  std::vector<float> sorted(map.begin(), map.end());
+  std::vector<float> sorted = finite_or_zero(map);
   std::sort(sorted.begin(), sorted.end());
   const double place = percent / 100.0 * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<size_t>(std::floor(place));

@@ -32,7 +32,10 @@ void drop_smallest(std::span<float> weights, size_t count, std::vector<float>& s
   auto equal = static_cast<size_t>(std::count(sorted.begin(), last + 1, limit));
   for (float& weight : weights) {
     if (weight > limit) continue;
-    if (weight == limit && equal-- == 0) break;
+    if (weight == limit) {
+      if (equal == 0) continue;  // smaller ones may follow
+      --equal;
+    }
     weight = 0.0f;
   }
 }

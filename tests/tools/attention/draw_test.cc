@@ -44,5 +44,25 @@ TEST(ColourScale, RolloutStartsAtItsSmallestNumberAndAttentionAtZero) {
   EXPECT_EQ(level.place(0.25), 0.0);
 }
 
+TEST(HeatMap, NoNumberLeadsOutOfThePalette) {
+  const float nan = std::nanf(""), infinite = INFINITY;
+  const ColourScale scale{.low = 0.0, .high = 1.0};
+  EXPECT_EQ(scale.index(nan), 0u);
+  EXPECT_EQ(scale.index(infinite), 255u);
+  EXPECT_EQ(scale.index(-infinite), 0u);
+  EXPECT_EQ((ColourScale{.low = 0.0, .high = infinite}.index(infinite)), 0u);
+  const std::vector<float> numbers{nan, infinite, -infinite, 0.5f};
+  const Image cells = heat_cells(numbers, 2, 3, scale);
+  EXPECT_EQ(cells.width, 6u);
+  LookSettings look;
+  look.threshold = 0.5;
+  const ColourScale of_map = scale_for(numbers, {"rollout", "mean", {}}, look);
+  const Image drawn = overlay(cells, numbers, {2, 2}, {.scale = of_map});
+  Image bar = blank(kBarWidth, 60);
+  for (const double high : {1.0, static_cast<double>(infinite), static_cast<double>(nan)})
+    colour_bar(bar, {0, 0, kBarWidth, 60}, {.low = 0.0, .high = high}, {});
+  EXPECT_EQ(drawn.pixels.size(), cells.pixels.size());
+}
+
 }  // namespace
 }  // namespace vit::tools

@@ -52,6 +52,9 @@ TEST(AttentionSettings, ChooseLayersAndHeads) {
 TEST(AttentionSettings, LeaveTheMethodOpenWhereNothingIsAskedFor) {
   EXPECT_TRUE(parsed({}).map.free_choice);
   EXPECT_TRUE(parsed({"--alpha", "0.5"}).map.free_choice);
+  EXPECT_TRUE(parsed({"--head-fusion", "max"}).map.free_choice);
+  EXPECT_TRUE(parsed({"--start-layer", "3"}).map.free_choice);
+  EXPECT_EQ(parsed({"--start-layer", "3"}).map.method, Method::kRelevance);
   EXPECT_FALSE(parsed({"--layer", "3"}).map.free_choice);
   EXPECT_FALSE(parsed({"--method", "attention"}).map.free_choice);
   EXPECT_FALSE(parsed({"--grid"}).map.free_choice);
@@ -79,12 +82,47 @@ TEST(AttentionSettings, SayWhatIsWrong) {
   EXPECT_EQ(message_of({"-m", "m", "-o", "a.html", "a.jpg", "--grid"}),
             "an .html output holds every layer and head already; give a picture's name for --grid, "
             "--matrix, --positions-similarity or --filters");
-  EXPECT_EQ(
-      message_of({"-m", "m", "-o", "a.png", "a.jpg", "--class", "cat", "--method", "rollout"}),
-      "--class belongs to --method relevance");
-  EXPECT_EQ(message_of({"-m", "m", "-o", "a.png", "a.jpg", "--method", "rollout", "--head", "1"}),
-            "--method rollout goes through all layers and heads: --layer and --head choose nothing "
-            "in it; see --start-layer and --head-fusion");
+}
+
+TEST(AttentionSettings, RefuseAnOptionThatWouldChangeNothing) {
+  const auto message = [](std::vector<const char*> options, const char* output = "a.png") {
+    options.insert(options.end(), {"-m", "m", "-o", output, "a.jpg"});
+    return message_of(options);
+  };
+  EXPECT_EQ(message({"--class", "cat", "--method", "rollout"}),
+            "--class has no effect with --method rollout; it applies to --method relevance");
+  EXPECT_EQ(message({"--method", "rollout", "--head", "1"}),
+            "--head has no effect with --method rollout; it applies to --method attention or "
+            "--matrix");
+  EXPECT_EQ(message({"--class", "cat", "--layer", "3"}),
+            "--layer has no effect with --method relevance, which --class implies; it applies to "
+            "--method attention or --matrix");
+  EXPECT_EQ(message({"--layer", "3", "--discard", "0.5"}),
+            "--discard has no effect with --method attention, which --layer implies; it applies to "
+            "--method rollout");
+  EXPECT_EQ(message({"--discard", "0.5"}),
+            "--discard has no effect with --method relevance, the default; it applies to --method "
+            "rollout");
+  EXPECT_EQ(message({"--query", "cls", "--start-layer", "3"}),
+            "--start-layer has no effect with --method attention, which --query implies; it "
+            "applies to --method rollout or --method relevance");
+  EXPECT_EQ(message({"--layer", "3"}, "a.html"),
+            "--layer has no effect with an .html output; it applies to --method attention or "
+            "--matrix");
+  EXPECT_EQ(message({"--alpha", "0.3"}, "a.npy"),
+            "--alpha has no effect on numbers (.npy, .json); it applies to pictures (.png, .jpg)");
+  EXPECT_EQ(message({"--head", "2", "--head-fusion", "max"}),
+            "--head-fusion has no effect with --head, which chooses the head or how heads are "
+            "fused; give one of them");
+  EXPECT_EQ(message({"--matrix", "--method", "rollout"}),
+            "--grid and --matrix show layers and heads one by one, expected --method attention");
+  EXPECT_EQ(message({"--precision", "int8"}),
+            "relevance is computed in f32; with --precision int8 the answer above it would be of "
+            "other arithmetic; expected --precision f32, or a picture of --method attention or "
+            "rollout");
+  EXPECT_EQ(message({"--merge", "4"}),
+            "--merge leaves no gradient of its own to each patch, which relevance needs; expected "
+            "--method attention or rollout");
 }
 
 TEST(AttentionSettings, ReadHeadsToAblate) {

@@ -1,0 +1,145 @@
+#include "tools/attention/option_table.h"
+
+#include <array>
+#include <vector>
+
+namespace vit::tools {
+namespace {
+
+constexpr std::array<const char*, 8> kViewNames{
+    "--method attention", "--method rollout",       "--method relevance", "--grid",
+    "--matrix",           "--positions-similarity", "--filters",          "an .html output"};
+
+constexpr unsigned bit(View view) {
+  return 1u << static_cast<unsigned>(view);
+}
+
+constexpr unsigned kAttention = bit(View::kAttention), kRollout = bit(View::kRollout),
+                   kRelevance = bit(View::kRelevance), kGrid = bit(View::kGrid),
+                   kMatrix = bit(View::kMatrix), kPositions = bit(View::kPositions),
+                   kFilters = bit(View::kFilters), kPage = bit(View::kPage);
+constexpr unsigned kMethods = kAttention | kRollout | kRelevance;
+constexpr unsigned kMaps = kMethods | kGrid;
+constexpr unsigned kOfImage = kMaps | kMatrix | kPage;
+
+/// The views that an option changes. A look changes pictures only, not numbers.
+struct OptionUse {
+  const char* option;
+  unsigned views;
+  bool look = false;
+};
+
+// --merge and --precision are not here: they have reasons of their own, see check_arithmetic().
+constexpr std::array kUses{
+    OptionUse{"method", kMaps | kMatrix},
+    OptionUse{"layer", kAttention | kMatrix},
+    OptionUse{"head", kAttention | kMatrix},
+    OptionUse{"query", kMaps},
+    OptionUse{"head-fusion", kMethods | kMatrix},
+    OptionUse{"start-layer", kRollout | kRelevance},
+    OptionUse{"discard", kRollout},
+    OptionUse{"class", kRelevance},
+    OptionUse{"threshold", kMaps, true},
+    OptionUse{"clip-percentile", kMaps | kMatrix, true},
+    OptionUse{"colormap", kMaps | kMatrix | kPositions, true},
+    OptionUse{"alpha", kMaps, true},
+    OptionUse{"upsample", kMaps, true},
+    OptionUse{"exif", kOfImage},
+    OptionUse{"image-size", kOfImage | kPositions},
+    OptionUse{"positions", kOfImage | kPositions},
+};
+
+std::string names_of(unsigned views) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < kViewNames.size(); ++i)
+    if ((views >> i & 1u) != 0) names.emplace_back(kViewNames[i]);
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  return text;
+}
+
+std::string described(const ChosenView& chosen) {
+  std::string text = kViewNames[static_cast<size_t>(chosen.view)];
+  if (chosen.by_default) text += ", the default";
+  if (!chosen.implied_by.empty()) text += ", which " + chosen.implied_by + " implies";
+  return text;
+}
+
+[[noreturn]] void refuse(const OptionUse& use, const ChosenView& chosen) {
+  fail_usage("--", use.option, " has no effect with ", described(chosen), "; it applies to ",
+             names_of(use.views));
+}
+
+/// Options that change the arithmetic, which relevance does without.
+void check_arithmetic(const cxxopts::ParseResult& arguments, const ChosenView& chosen) {
+  const View view = chosen.view;
+  const bool of_model = view == View::kPositions || view == View::kFilters;
+  if (arguments.count("merge") && view == View::kRelevance)
+    fail_usage(
+        "--merge leaves no gradient of its own to each patch, which relevance needs; expected "
+        "--method attention or rollout");
+  const bool int8 =
+      arguments.count("precision") && arguments["precision"].as<std::string>() == "int8";
+  if (int8 && (view == View::kRelevance || view == View::kPage))
+    fail_usage(view == View::kPage ? "an .html output shows relevance, which" : "relevance",
+               " is computed in f32; with --precision int8 the answer above it would be of other "
+               "arithmetic; expected --precision f32, or a picture of --method attention or "
+               "rollout");
+  for (const char* option : {"merge", "precision"})
+    if (arguments.count(option) && of_model) refuse({option, kOfImage}, chosen);
+}
+
+}  // namespace
+
+ChosenView choose_view(const cxxopts::ParseResult& arguments, FileKind kind, Sheet sheet) {
+  switch (sheet) {
+    case Sheet::kGrid:
+      return {View::kGrid};
+    case Sheet::kMatrix:
+      return {View::kMatrix};
+    case Sheet::kPositions:
+      return {View::kPositions};
+    case Sheet::kFilters:
+      return {View::kFilters};
+    case Sheet::kMap:
+      break;
+  }
+  if (kind == FileKind::kPage) return {View::kPage};
+  if (arguments.count("method"))
+    return {parse_choice<View>("--method", arguments["method"].as<std::string>(),
+                               {{"attention", View::kAttention},
+                                {"rollout", View::kRollout},
+                                {"relevance", View::kRelevance}})};
+  if (arguments.count("class")) return {View::kRelevance, false, "--class"};
+  for (const char* option : {"layer", "head", "query"})
+    if (arguments.count(option)) return {View::kAttention, false, std::string("--") + option};
+  return {View::kRelevance, true};
+}
+
+void check_options(const cxxopts::ParseResult& arguments, FileKind kind, const ChosenView& chosen) {
+  const bool numbers = kind == FileKind::kNumpy || kind == FileKind::kJson;
+  for (const OptionUse& use : kUses) {
+    if (arguments.count(use.option) == 0) continue;
+    if ((use.views & bit(chosen.view)) == 0) refuse(use, chosen);
+    if (use.look && numbers)
+      fail_usage("--", use.option,
+                 " has no effect on numbers (.npy, .json); it applies to pictures (.png, .jpg)");
+  }
+  if (arguments.count("head-fusion") && arguments.count("head"))
+    fail_usage(
+        "--head-fusion has no effect with --head, which chooses the head or how heads are "
+        "fused; give one of them");
+  check_arithmetic(arguments, chosen);
+}
+
+void check_default_options(const cxxopts::ParseResult& arguments) {
+  const ChosenView attention{View::kAttention};
+  for (const OptionUse& use : kUses)
+    if (arguments.count(use.option) && (use.views & kAttention) == 0)
+      fail_usage("--", use.option, " has no effect with ", described(attention),
+                 ", the default of a model without class relevance; it applies to ",
+                 names_of(use.views));
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,42 @@
+/// Which option of vit attention applies to what is shown. An option that would change nothing is
+/// refused.
+#pragma once
+
+#include <cxxopts.hpp>
+#include <optional>
+#include <string>
+
+#include "tools/attention/settings.h"
+
+namespace vit::tools {
+
+/// What is shown.
+enum class View {
+  kAttention,
+  kRollout,
+  kRelevance,
+  kGrid,
+  kMatrix,
+  kPositions,
+  kFilters,
+  kPage,
+};
+
+struct ChosenView {
+  View view = View::kRelevance;
+  /// Neither an option nor the output decided: relevance, or attention for a model without it.
+  bool by_default = false;
+  std::string implied_by{};  ///< the option that implies it: "--layer"; empty: given or default
+};
+
+/// The view that options and output ask for. Throws a UsageError where they contradict each other.
+ChosenView choose_view(const cxxopts::ParseResult& arguments, FileKind kind, Sheet sheet);
+
+/// Throws a UsageError for the first option given that would not change the result, with the reason
+/// and where it applies.
+void check_options(const cxxopts::ParseResult& arguments, FileKind kind, const ChosenView& chosen);
+
+/// Of the view that a model without class relevance has by default: it is attention then.
+void check_default_options(const cxxopts::ParseResult& arguments);
+
+}  // namespace vit::tools
