@@ -40,7 +40,7 @@ TEST(Config, NamesTheFirstContradiction) {
   EXPECT_EQ(complaint([](ModelConfig& c) { c.prefix.clear(); }),
             "m: class pooling needs a class token, the model has none");
   EXPECT_EQ(complaint([](ModelConfig& c) { c.distilled_head = true; }),
-            "m: a distilled head needs a distillation token, the model has none");
+            "m: a distilled head needs a class token and then a distillation token in front");
   EXPECT_EQ(complaint([](ModelConfig& c) { c.norm_eps = -1.0f; }),
             "m: norm eps -1 is not a small positive number");
   EXPECT_EQ(complaint([](ModelConfig& c) {
@@ -56,6 +56,52 @@ TEST(Config, RefusesSizesThatNoModelHas) {
             "m: width is 1099511627776, at most 1048576");
   EXPECT_EQ(complaint([](ModelConfig& c) { c.prefix.resize(5000); }),
             "m: 5000 prefix tokens, at most 4096");
+  EXPECT_EQ(complaint([](ModelConfig& c) {
+              c.depth = 4096;
+              c.branches = 2;
+            }),
+            "m: 4096 layers of 2 branches, at most 4096 branches in all");
+}
+
+TEST(Config, AHeadReadsOnlyWhatTheTokensHave) {
+  using enum PrefixToken;
+  const auto distilled = [](const std::function<void(ModelConfig&)>& change) {
+    return complaint([&](ModelConfig& c) {
+      c.prefix = {kClass, kDistillation};
+      c.distilled_head = true;
+      change(c);
+    });
+  };
+  EXPECT_EQ(distilled([](ModelConfig&) {}), "");
+  EXPECT_EQ(distilled([](ModelConfig& c) { c.pre_logits = 8; }),
+            "m: a distilled head cannot follow a pre-logits layer, got one of width 8");
+  EXPECT_EQ(distilled([](ModelConfig& c) { c.pooling = Pooling::kClassAndMean; }),
+            "m: a distilled head needs class pooling, got class-and-mean");
+  EXPECT_EQ(distilled([](ModelConfig& c) {
+              c.prefix = {kClass, kRegister, kDistillation};
+            }),
+            "m: a distilled head needs a class token and then a distillation token in front");
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.prefix = {kRegister}; }),
+            "m: class pooling needs a class token, the model has none");
+  EXPECT_EQ(complaint([](ModelConfig& c) {
+              c.prefix = {kRegister, kClass};
+            }),
+            "m: class pooling reads the first token, which is a register token; expected the class "
+            "token");
+}
+
+TEST(Config, RefusesMoreTokensThanAllowed) {
+  ModelConfig config;
+  config.image_height = config.image_width = 16384;
+  try {
+    check_tokens(config, kMostTokens, "m");
+    FAIL() << "accepted a million tokens";
+  } catch (const TooManyTokens& error) {
+    EXPECT_STREQ(error.what(),
+                 "m: an input of 16384x16384 pixels in patches of 16x16 gives 1048577 tokens, at "
+                 "most 32768 are allowed; choose a smaller input size or allow more tokens");
+  }
+  EXPECT_NO_THROW(check_tokens(config, 1048577, "m"));
 }
 
 TEST(Config, EveryChoiceHasAName) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <string>
+
 #include "vit/base/error.h"
 
 namespace vit {
@@ -51,6 +54,30 @@ TEST(Recipe, ScaledToItsOwnSizeIsItself) {
 
 TEST(Recipe, RefusesASizeOfZero) {
   EXPECT_THROW(scaled_to(Recipe{}, 0, 224), Error);
+}
+
+TEST(Recipe, NamesTheFieldThatNoImageCanBePreparedWith) {
+  const auto complaint = [](const auto& change) {
+    Recipe recipe;
+    change(recipe);
+    try {
+      validate(recipe, "m");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(complaint([](Recipe&) {}), "");
+  EXPECT_EQ(complaint([](Recipe& r) { r.mean[1] = NAN; }),
+            "m: the recipe's mean[1] is nan, expected a finite number");
+  EXPECT_EQ(complaint([](Recipe& r) { r.std[2] = INFINITY; }),
+            "m: the recipe's std[2] is inf, expected a finite number");
+  EXPECT_EQ(complaint([](Recipe& r) { r.std[0] = 0.0f; }),
+            "m: the recipe's std[0] is 0, expected a positive number");
+  EXPECT_EQ(complaint([](Recipe& r) { r.crop_fraction = -1.0; }),
+            "m: the recipe's crop fraction is -1, expected a finite number from 0");
+  EXPECT_EQ(complaint([](Recipe& r) { r.resize_width = size_t{1} << 40; }),
+            "m: the recipe has an edge of 1099511627776 pixels, expected 1 to 1048576");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "vit/base/error.h"
 
@@ -66,10 +67,10 @@ constexpr Name<Pooling> kPoolings[] = {
     {Pooling::kClassAndMean, "class-and-mean"},
 };
 
-// Far above any published model; what is above them is a broken or hostile file, and would make
-// sums of sizes overflow or tables of names endless.
+// Far above any published model. A file with larger sizes is broken or hostile: sums of sizes would
+// overflow, and the list of its tensors would fill the memory.
 constexpr size_t kLargestSize = size_t{1} << 20;
-constexpr size_t kLargestDepth = 4096;
+constexpr size_t kMostBlocks = 4096;
 constexpr size_t kMostPrefixTokens = 4096;
 
 struct Sized {
@@ -95,9 +96,10 @@ void validate_sizes(const ModelConfig& c, std::string_view where) {
     if (size.value > kLargestSize)
       fail(where, ": ", size.name, " is ", size.value, ", at most ", kLargestSize);
   }
-  if (c.depth > kLargestDepth) fail(where, ": depth is ", c.depth, ", at most ", kLargestDepth);
-  if (c.branches > kLargestDepth)
-    fail(where, ": branches is ", c.branches, ", at most ", kLargestDepth);
+  if (c.depth > kMostBlocks) fail(where, ": depth is ", c.depth, ", at most ", kMostBlocks);
+  if (c.branches > kMostBlocks / c.depth)
+    fail(where, ": ", c.depth, " layers of ", c.branches, " branches, at most ", kMostBlocks,
+         " branches in all");
   if (c.prefix.size() > kMostPrefixTokens)
     fail(where, ": ", c.prefix.size(), " prefix tokens, at most ", kMostPrefixTokens);
   for (const size_t size : {c.classes, c.pre_logits, c.position_grid.rows, c.position_grid.cols})
@@ -131,18 +133,33 @@ void validate_encoder(const ModelConfig& c, std::string_view where) {
     fail(where, ": parallel blocks have neither a gated MLP nor inner norms");
 }
 
+/// The head reads the first two tokens as they leave the last norm, and each has a classifier of
+/// its own: anything between the tokens and the classifiers would be for one of them alone. No
+/// published model has more.
+void validate_distilled_head(const ModelConfig& c, std::string_view where) {
+  if (c.prefix.size() < 2 || c.prefix[0] != PrefixToken::kClass ||
+      c.prefix[1] != PrefixToken::kDistillation)
+    fail(where, ": a distilled head needs a class token and then a distillation token in front");
+  if (c.pooling != Pooling::kClass)
+    fail(where, ": a distilled head needs class pooling, got ", to_string(c.pooling));
+  if (c.pre_logits != 0)
+    fail(where, ": a distilled head cannot follow a pre-logits layer, got one of width ",
+         c.pre_logits);
+}
+
 void validate_head(const ModelConfig& c, std::string_view where) {
   const auto count = [&](PrefixToken token) {
     return std::count(c.prefix.begin(), c.prefix.end(), token);
   };
   if (count(PrefixToken::kClass) > 1 || count(PrefixToken::kDistillation) > 1)
     fail(where, ": more than one class or distillation token");
-  const bool wants_class =
-      c.pooling == Pooling::kClass || c.pooling == Pooling::kClassAndMean || c.distilled_head;
-  if (wants_class && c.prefix.empty())
+  const bool reads_class = c.pooling == Pooling::kClass || c.pooling == Pooling::kClassAndMean;
+  if (reads_class && count(PrefixToken::kClass) == 0)
     fail(where, ": ", to_string(c.pooling), " pooling needs a class token, the model has none");
-  if (c.distilled_head && count(PrefixToken::kDistillation) == 0)
-    fail(where, ": a distilled head needs a distillation token, the model has none");
+  if (reads_class && c.prefix.front() != PrefixToken::kClass)
+    fail(where, ": ", to_string(c.pooling), " pooling reads the first token, which is a ",
+         to_string(c.prefix.front()), " token; expected the class token");
+  if (c.distilled_head) validate_distilled_head(c, where);
 }
 
 }  // namespace
@@ -152,6 +169,16 @@ void validate(const ModelConfig& config, std::string_view where) {
   validate_tokens(config, where);
   validate_encoder(config, where);
   validate_head(config, where);
+}
+
+void check_tokens(const ModelConfig& c, size_t most, std::string_view where) {
+  if (c.tokens() <= most) return;
+  std::ostringstream message;
+  message << where << ": an input of " << c.image_height << "x" << c.image_width
+          << " pixels in patches of " << c.patch_height << "x" << c.patch_width << " gives "
+          << c.tokens() << " tokens, at most " << most
+          << " are allowed; choose a smaller input size or allow more tokens";
+  throw TooManyTokens(message.str());
 }
 
 std::string_view to_string(Activation value) {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "vit/base/error.h"
+
 namespace vit {
 
 using std::size_t;
@@ -125,6 +127,18 @@ struct HeadId {
 
 /// Throws an Error naming the first field that contradicts another one. `where` opens the message.
 void validate(const ModelConfig& config, std::string_view where);
+
+/// Attention takes time and memory that grow with the square of the tokens. Published models run on
+/// fewer than 20,000; a file that asks for millions would keep a machine busy for days.
+inline constexpr size_t kMostTokens = size_t{1} << 15;
+
+class TooManyTokens : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Throws TooManyTokens if the model has more than `most`. `where` opens the message.
+void check_tokens(const ModelConfig& config, size_t most, std::string_view where);
 
 /// The names used in files and on the command line: "gelu_tanh", "bicubic-antialias", …
 std::string_view to_string(Activation value);

@@ -40,6 +40,10 @@ struct Recipe {
   bool operator==(const Recipe&) const = default;
 };
 
+/// Throws an Error naming the first field that no image can be prepared with. `where` opens the
+/// message.
+void validate(const Recipe& recipe, std::string_view where);
+
 std::string_view to_string(Interpolation value);
 std::string_view to_string(ResizeMode value);
 
