@@ -1,6 +1,7 @@
 #include "weights/labels.h"
 
 #include <sstream>
+#include <unordered_map>
 
 #include "weights/data/resources.h"
 
@@ -42,9 +43,13 @@ std::vector<std::string> imagenet1k_labels() {
 }
 
 const ImagenetClass* find_imagenet1k_class(std::string_view wordnet_id) {
-  for (const auto& known : imagenet1k_classes())
-    if (known.wordnet_id == wordnet_id) return &known;
-  return nullptr;
+  static const auto kById = [] {
+    std::unordered_map<std::string_view, const ImagenetClass*> classes;
+    for (const auto& known : imagenet1k_classes()) classes.emplace(known.wordnet_id, &known);
+    return classes;
+  }();
+  const auto found = kById.find(wordnet_id);
+  return found == kById.end() ? nullptr : found->second;
 }
 
 }  // namespace vit::weights

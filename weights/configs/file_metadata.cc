@@ -32,7 +32,7 @@ void set_statistics_from(const Metadata& metadata, std::string_view name,
                          std::array<float, 3>& values) {
   const auto text = first_of(metadata, {name});
   if (!text) return;
-  const json list = json::parse(*text, nullptr, false);
+  const json list = parse_json_if_valid(*text);
   if (!list.is_array() || list.size() != 3) return;
   for (size_t i = 0; i < 3; ++i)
     if (list[i].is_number()) values[i] = list[i].get<float>();
@@ -40,7 +40,7 @@ void set_statistics_from(const Metadata& metadata, std::string_view name,
 
 /// One field for all ("id2label"), or one field per class ("0", "1", …).
 std::vector<std::string> labels_in(const Metadata& metadata, size_t classes) {
-  const json table = json::parse(first_of(metadata, {"id2label"}).value_or("{}"), nullptr, false);
+  const json table = parse_json_if_valid(first_of(metadata, {"id2label"}).value_or("{}"));
   std::vector<std::string> labels;
   for (size_t i = 0; i < classes; ++i) {
     const std::string key = std::to_string(i);

@@ -13,8 +13,17 @@ namespace vit::weights {
 
 /// The object in a file, or an Error naming it.
 nlohmann::json read_json(const std::filesystem::path& path);
-/// The object in `text`; `where` opens the message.
+/// The object in `text`; `where` opens the message. Size, depth and number of values are limited:
+/// no text takes more than some tens of megabytes.
 nlohmann::json parse_json(std::string_view text, const std::string& where);
+/// The same for any value.
+nlohmann::json parse_json_value(std::string_view text, const std::string& where);
+/// The same, but null for text that is not valid or beyond the limits.
+nlohmann::json parse_json_if_valid(std::string_view text);
+
+/// What the parser found at a byte of `text`, counted from 1: "is not valid JSON: …".
+std::string describe_json_error(std::string_view text, size_t byte,
+                                const nlohmann::json::exception& error);
 
 /// Looks fields up in one JSON object. A field that is absent or null is nothing; one of the wrong
 /// kind is an Error naming file and field.

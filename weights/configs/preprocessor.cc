@@ -119,11 +119,10 @@ void read_triple(const Fields& file, std::string_view name, std::array<float, 3>
   if (value == nullptr) return;
   if (value->is_number()) {
     values.fill(value->get<float>());
+    if (!std::isfinite(values.front())) file.refuse(name, "a finite number");
     return;
   }
-  const auto numbers = *file.numbers(name);
-  if (numbers.size() != 3) file.refuse(name, "three numbers");
-  for (size_t i = 0; i < 3; ++i) values[i] = static_cast<float>(numbers[i]);
+  values = *file.triple(name);
 }
 
 void read_statistics(const Fields& file, const Processor& processor, Recipe& recipe) {

@@ -160,11 +160,7 @@ class Reader {
     if (!pair) fields_.refuse(name, "two whole numbers");
     value = {list[0].get<size_t>(), list[1].get<size_t>()};
   }
-  void read(const char* name, std::array<float, 3>& value) {
-    const auto numbers = *fields_.numbers(name);
-    if (numbers.size() != value.size()) fields_.refuse(name, "three numbers");
-    for (size_t i = 0; i < value.size(); ++i) value[i] = static_cast<float>(numbers[i]);
-  }
+  void read(const char* name, std::array<float, 3>& value) { value = *fields_.triple(name); }
   void read(const char* name, std::vector<PrefixToken>& value) {
     const nlohmann::json& list = *fields_.find(name);
     if (!list.is_array()) fields_.refuse(name, "a list of token kinds");
@@ -205,7 +201,7 @@ const std::string& entry(const Metadata& metadata, std::string_view name,
 std::vector<std::string> read_list(const Metadata& metadata, std::string_view name,
                                    const std::string& where) {
   const std::string place = where + ": metadata '" + std::string(name) + "'";
-  const auto list = nlohmann::json::parse(entry(metadata, name, where), nullptr, false);
+  const nlohmann::json list = parse_json_value(entry(metadata, name, where), place);
   if (!list.is_array()) fail(place, " is not a list of strings");
   std::vector<std::string> texts;
   for (const auto& text : list) {

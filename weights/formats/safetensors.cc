@@ -35,6 +35,8 @@ struct Entry {
 /// a name that comes twice is seen (a tree would silently keep one of them).
 class HeaderReader {
  public:
+  explicit HeaderReader(std::string_view text) : text_(text) {}
+
   std::map<std::string, Entry, std::less<>> entries;
   std::map<std::string, std::string, std::less<>> metadata;
   std::string problem;
@@ -111,8 +113,8 @@ class HeaderReader {
     return true;
   }
 
-  bool parse_error(std::size_t, const std::string&, const json::exception& error) {
-    problem = std::string("is not valid JSON: ") + error.what();
+  bool parse_error(std::size_t byte, const std::string&, const json::exception& error) {
+    problem = describe_json_error(text_, byte, error);
     return false;
   }
 
@@ -124,6 +126,7 @@ class HeaderReader {
     return false;
   }
 
+  std::string_view text_;
   std::size_t depth_ = 0;
   std::string tensor_;
   std::string field_;
@@ -196,7 +199,7 @@ TensorFile read_one(const std::filesystem::path& path) {
   const std::string where = path.string();
   auto file = map_file(path);
   const std::string_view header = header_of(where, file->bytes());
-  HeaderReader reader;
+  HeaderReader reader(header);
   if (header.find('{') != header.find_first_not_of(" \t\r\n"))
     fail(where, ": the header is not a JSON object");
   if (!json::sax_parse(header.begin(), header.end(), &reader))
