@@ -231,6 +231,51 @@ TEST(Pth, CopiesOfAListDoNotMultiply) {
   EXPECT_THAT(complaint(archive(content)), HasSubstr("m.pth: its pickle"));
 }
 
+/// Every instruction that copies pays for what it copies.
+TEST(Pth, TextsThatDoubleAreRefused) {
+  // STACK_GLOBAL of two globals: each has the text of both.
+  std::string doubling = pickle::global("a", "b") + "q\x01";
+  for (int i = 0; i < 40; ++i) doubling += "h\x01h\x01\x93q\x01";
+  EXPECT_EQ(complaint(archive(doubling)),
+            "m.pth: its pickle names a class by something that is not text at byte 14");
+}
+
+TEST(Pth, CallsOverTheSameLongListAreRefused) {
+  const std::string list = "](" + std::string(100'000, 'N') + "eq\x01";
+  const auto repeated = [&](const std::string& call) {
+    std::string content = list;
+    for (int i = 0; i < 3'000; ++i) content += call + "0";
+    return complaint(archive(content + "}"));
+  };
+  const std::string ordered = pickle::global("collections", "OrderedDict");
+  const std::string typed = pickle::global("torch._tensor", "_rebuild_from_type_v2");
+  const std::string expected = "m.pth: its pickle takes more memory than any weight file's";
+  EXPECT_EQ(repeated(ordered + "h\x01\x85R"), expected);
+  EXPECT_EQ(repeated(typed + "(" + ordered + "Nh\x01\x85tR"), expected);
+  EXPECT_EQ(repeated(pickle::global("net", "Net") + ")\x81}(h\x01h\x01ub"), "");
+}
+
+TEST(Pth, LongNamesTimesManyTensorsAreRefused) {
+  // 16 levels of two keys: 65,536 tensors, and each name has every level's 200 letters.
+  std::string content = pickle::tensor(kWhole) + "q\x01";
+  for (char level = 1; level <= 16; ++level) {
+    const std::string before(1, level), after(1, static_cast<char>(level + 1));
+    const std::string key(198, 'k');
+    content += "}q" + after + "(" + pickle::text(key + "a") + "h" + before +
+               pickle::text(key + "b") + "h" + before + "u";
+  }
+  EXPECT_EQ(complaint(archive(content)), "m.pth: the names in its pickle take more than 24 MB");
+}
+
+TEST(Pth, AHundredThousandTensorsAreRead) {
+  const Folder folder;
+  std::vector<std::pair<std::string, std::string>> items;
+  for (size_t i = 0; i < 100'000; ++i)
+    items.emplace_back("backbone.blocks." + std::to_string(i) + ".attn.qkv.weight",
+                       pickle::tensor(kWhole));
+  EXPECT_EQ(open_bytes(folder, archive(pickle::dict(items))).tensors.size(), 100'000u);
+}
+
 TEST(Pth, SaysWhatIsWrongWithAPickle) {
   EXPECT_EQ(complaint(archive("h\x05")),
             "m.pth: its pickle recalls object 5, which it never stored");

@@ -14,6 +14,8 @@ using Kind = PickleNode::Kind;
 
 constexpr size_t kDeepestName = 32;
 constexpr size_t kMostVisits = 300'000;
+// 100,000 names of 240 bytes.
+constexpr size_t kMostNameBytes = 24'000'000;
 
 std::optional<DType> dtype_named(std::string_view name) {
   constexpr std::pair<std::string_view, DType> kNames[] = {
@@ -44,6 +46,7 @@ class Call {
     if (place >= arguments_.size()) fail(where_, ": its pickle calls a function with too little");
     return pickle_.nodes[arguments_[place]];
   }
+  const PickleNode& node(NodeId id) const { return pickle_.nodes[id]; }
   const PickleNode& item(const PickleNode& of, size_t place) const {
     if (place >= of.items.size()) fail(where_, ": its pickle has a storage that says too little");
     return pickle_.nodes[of.items[place]];
@@ -71,8 +74,8 @@ class Call {
 /// _rebuild_tensor_v2(storage, offset, size, stride, …); v3 has the dtype as its seventh.
 /// The storage's persistent id is ("storage", class, key, place, count[, view of another]).
 std::optional<PickledTensor> read_tensor(const Call& call, bool dtype_given) {
-  const PickleNode& storage = call.at(0);
-  if (storage.kind != Kind::kStorage) return {};
+  if (call.at(0).kind != Kind::kStorage) return {};
+  const PickleNode& storage = call.node(static_cast<NodeId>(call.at(0).number));
   const auto dtype = dtype_named(dtype_given ? call.at(6).text : call.item(storage, 1).text);
   if (!dtype) return {};  // complex, quantised: no weight of ours
   PickledTensor tensor;
@@ -88,9 +91,11 @@ std::optional<PickledTensor> read_tensor(const Call& call, bool dtype_given) {
   return tensor;
 }
 
-PickleNode dictionary(const Pickle& pickle, const Call& call) {
+PickleNode dictionary(const Pickle& pickle, const Call& call, PickleBudget& budget) {
   PickleNode result{Kind::kMapping, 0, {}, {}};
   if (call.count() == 0) return result;
+  budget.take_steps(call.at(0).items.size());
+  budget.take_bytes(2 * sizeof(NodeId) * call.at(0).items.size());
   for (const NodeId pair : call.at(0).items) {  // OrderedDict([(key, value), …])
     const auto& items = pickle.nodes[pair].items;
     if (items.size() == 2) result.items.insert(result.items.end(), items.begin(), items.end());
@@ -118,6 +123,13 @@ class Namer {
   std::map<std::string, PickledTensor> tensors;
 
  private:
+  std::string below(const std::string& name, std::string_view key) {
+    name_bytes_ += name.size() + key.size();
+    if (name_bytes_ > kMostNameBytes)
+      fail(where_, ": the names in its pickle take more than ", kMostNameBytes / 1'000'000, " MB");
+    return name.empty() ? std::string(key) : (name + ".").append(key);
+  }
+
   void walk_items(const PickleNode& node, const std::string& name, size_t depth) {
     if (node.kind != Kind::kMapping && node.kind != Kind::kObject) return;
     for (size_t i = 0; i + 1 < node.items.size(); i += 2) {
@@ -129,33 +141,36 @@ class Namer {
       if (node.kind == Kind::kObject && transparent)
         walk(node.items[i + 1], name, depth + 1);  // what PyTorch leaves out of the name
       else if (node.kind == Kind::kMapping || scripted)
-        walk(node.items[i + 1], name.empty() ? key.text : name + "." + key.text, depth + 1);
+        walk(node.items[i + 1], below(name, key.text), depth + 1);
     }
   }
 
   const Pickle& pickle_;
   const std::string& where_;
   size_t visits_ = 0;
+  size_t name_bytes_ = 0;
 };
 
 }  // namespace
 
-PickleNode rebuild(Pickle& pickle, const std::string& function,
-                   const std::vector<NodeId>& arguments, const std::string& where) {
+PickleNode rebuild(Pickle& pickle, std::string_view function, const std::vector<NodeId>& arguments,
+                   PickleBudget& budget, const std::string& where) {
   const Call call(pickle, arguments, where);
-  if (function == "collections OrderedDict") return dictionary(pickle, call);
+  if (function == "collections OrderedDict") return dictionary(pickle, call, budget);
   if (function == "collections defaultdict") return {Kind::kMapping, 0, {}, {}};
   if (function.starts_with("torch._utils _rebuild_parameter") && call.count() != 0)
     return call.at(0).kind == Kind::kTensor ? call.at(0) : PickleNode{};
   if (function == "torch._tensor _rebuild_from_type_v2" && call.count() >= 3) {
-    const std::string inner = call.at(0).text;  // (function, type, arguments, state)
+    const std::string_view inner = call.at(0).text;  // (function, type, arguments, state)
     if (inner == function) return {};
-    return rebuild(pickle, inner, std::vector<NodeId>(call.at(2).items), where);
+    return rebuild(pickle, inner, call.at(2).items, budget, where);
   }
   const bool v3 = function == "torch._utils _rebuild_tensor_v3";
   if (v3 || function == "torch._utils _rebuild_tensor_v2" ||
       function == "torch._utils _rebuild_tensor") {
     if (auto tensor = read_tensor(call, v3)) {
+      budget.take_bytes(sizeof(PickledTensor) + tensor->storage.size() +
+                        2 * sizeof(size_t) * kMostAxes);
       pickle.tensors.push_back(std::move(*tensor));
       return {Kind::kTensor, static_cast<std::int64_t>(pickle.tensors.size() - 1), {}, {}};
     }

@@ -64,7 +64,7 @@ std::map<std::string, Bytes> legacy_storages(const Pickle& keys, Bytes rest,
                                              const std::string& where) {
   std::map<std::string, Bytes> storages;
   for (const NodeId id : keys.nodes[keys.root].items) {
-    const std::string& key = keys.nodes[id].text;
+    const std::string key(keys.nodes[id].text);
     if (rest.size() < 8) fail(where, ": cut short before storage '", key, "'");
     const auto count = load<std::uint64_t>(rest.data());
     rest = rest.subspan(8);
