@@ -6,24 +6,40 @@ constexpr size_t kInt8Rows = 1, kInt8Panels = 1;
 
 typedef std::int16_t Shorts __attribute__((vector_size(16)));
 typedef std::int32_t Ints __attribute__((vector_size(16)));
+typedef std::int8_t Bytes __attribute__((vector_size(16)));
 
 /// Four activations, twice.
 inline Shorts load_activations(const std::uint8_t* p) {
-  typedef std::uint8_t Bytes __attribute__((vector_size(8)));
+  typedef std::uint8_t Eight __attribute__((vector_size(8)));
   std::uint32_t four;
   __builtin_memcpy(&four, p, sizeof four);
   const std::uint64_t twice = four * std::uint64_t{0x100000001u};
-  Bytes bytes;
+  Eight bytes;
   __builtin_memcpy(&bytes, &twice, sizeof bytes);
   return __builtin_convertvector(bytes, Shorts);
 }
 
-/// Four weights of each of two outputs.
-inline Shorts load_weights(const std::int8_t* p) {
-  typedef std::int8_t Bytes __attribute__((vector_size(8)));
+inline Bytes load_weights(const std::int8_t* p) {
   Bytes bytes;
   __builtin_memcpy(&bytes, p, sizeof bytes);
-  return __builtin_convertvector(bytes, Shorts);
+  return bytes;
+}
+
+/// Four weights of each of two outputs, `kHalf` of 16 bytes. The sign comes from a shift, because
+/// SSE2 has no instruction that widens signed bytes.
+template <size_t kHalf>
+inline Shorts widen_weights(Bytes w) {
+  constexpr int kAt = 8 * kHalf;
+  const Bytes twice = __builtin_shufflevector(w, w, kAt, kAt, kAt + 1, kAt + 1, kAt + 2, kAt + 2,
+                                              kAt + 3, kAt + 3, kAt + 4, kAt + 4, kAt + 5, kAt + 5,
+                                              kAt + 6, kAt + 6, kAt + 7, kAt + 7);
+  return reinterpret_cast<Shorts>(twice) >> 8;
+}
+
+/// Adds the products of two outputs, which have 16 bits, to their sums.
+inline void add_pairs(Ints& sums, Shorts products) {
+  const auto pairs = reinterpret_cast<Ints>(products);
+  sums += ((pairs << 16) >> 16) + (pairs >> 16);
 }
 
 template <size_t kRows, size_t>
@@ -37,10 +53,10 @@ inline void int8_sums(const Int8Tile& t, size_t row, const std::int8_t* panel,
     for (size_t k = 0; k < t.inner; k += kInt8Group, w += kInt8Group * kInt8Panel) {
       const Shorts first = load_activations(x + k), second = load_activations(x + k + 4);
 #pragma GCC unroll 8
-      for (size_t p = 0; p < kPairs; ++p) {
-        const auto products = reinterpret_cast<Ints>(first * load_weights(w + 8 * p) +
-                                                     second * load_weights(w + 64 + 8 * p));
-        acc[p] += ((products << 16) >> 16) + (products >> 16);
+      for (size_t p = 0; p < kPairs; p += 2) {
+        const Bytes w0 = load_weights(w + 8 * p), w1 = load_weights(w + 64 + 8 * p);
+        add_pairs(acc[p], first * widen_weights<0>(w0) + second * widen_weights<0>(w1));
+        add_pairs(acc[p + 1], first * widen_weights<1>(w0) + second * widen_weights<1>(w1));
       }
     }
 #pragma GCC unroll 8
