@@ -77,7 +77,7 @@ struct Sizes {
 };
 
 /// Views of wider matrices, filled with random numbers.
-void expect_product(Isa isa, const Sizes& n, const Product& product) {
+void expect_product(Isa isa, const Sizes& n, const Product& product, bool biased = false) {
   const bool turn_a = product.a == Transpose::kYes, turn_b = product.b == Transpose::kYes;
   const Matrix wide_a = test::random_matrix(turn_a ? n.inner : n.rows, n.rows + n.inner + 5, 1);
   const Matrix wide_b =
@@ -86,14 +86,18 @@ void expect_product(Isa isa, const Sizes& n, const Product& product) {
   const ConstMatrixView b = wide_b.view().col_range(1, turn_b ? n.inner : n.columns);
   Matrix wide_c = test::random_matrix(n.rows, n.columns + 4, 3);
   const Matrix before = test::random_matrix(n.rows, n.columns + 4, 3);
-  multiply(a, b, wide_c.view().col_range(2, n.columns), product, isa);
+  const Matrix bias = test::random_matrix(1, n.columns, 4);
+  multiply(a, b, biased ? bias.view() : ConstMatrixView{}, wide_c.view().col_range(2, n.columns),
+           product, isa);
   for (size_t i = 0; i < n.rows; ++i)
     for (size_t j = 0; j < n.columns + 4; ++j) {
       if (j < 2 || j >= n.columns + 2) {
         ASSERT_EQ(wide_c(i, j), before(i, j)) << "wrote beside its columns";
         continue;
       }
-      double expected = product.beta * before(i, j), magnitude = std::abs(expected);
+      const double added = biased ? double{bias(0, j - 2)} : 0.0;
+      double expected = product.beta * before(i, j) + added;
+      double magnitude = std::abs(product.beta * before(i, j)) + std::abs(added);
       for (size_t k = 0; k < n.inner; ++k) {
         const double term = product.alpha * double{turn_a ? a(k, i) : a(i, k)} *
                             double{turn_b ? b(j - 2, k) : b(k, j - 2)};
@@ -123,6 +127,13 @@ TEST(Multiply, ScalesTheProductAndWhatItIsAddedTo) {
           Product{.a = Transpose::kYes, .b = Transpose::kYes, .alpha = 3.0, .beta = -1.0}})
       for (const Sizes& sizes : {Sizes{14, 600, 40}, Sizes{7, 0, 5}})
         expect_product(isa, sizes, product);
+}
+
+TEST(Multiply, AddsTheBiasOnceToEveryRow) {
+  for (const Isa isa : available_isas())
+    for (const double beta : {0.0, 1.0})
+      for (const Sizes& sizes : {Sizes{14, 600, 37}, Sizes{3, 20, 64}, Sizes{5, 0, 7}})
+        expect_product(isa, sizes, {.b = Transpose::kYes, .beta = beta}, true);
 }
 
 TEST(Multiply, ARowIsTheSameToTheBitWhateverTheOtherRowsAre) {

@@ -67,9 +67,9 @@ void weigh(const Heads<T>& x, View<T> context) {
   for (size_t h = 0; h < x.heads; ++h) {
     const size_t kv = h / s.group;
     const View<T> p = x.probabilities.row_range(h * rows, rows);
-    gemm(x.queries.col_range(h * d, d), x.keys.col_range(kv * d, d), p, {.b = Transpose::kYes});
+    multiply(x.queries.col_range(h * d, d), x.keys.col_range(kv * d, d), p, {.b = Transpose::kYes});
     softmax<T>(s.scale, p);
-    gemm(p, x.values.col_range(kv * d, d), context.col_range(h * d, d), {});
+    multiply(p, x.values.col_range(kv * d, d), context.col_range(h * d, d), {});
   }
 }
 
@@ -80,10 +80,10 @@ void weigh_back(const Heads<T>& x, ConstView<T> dcontext, const Heads<T>& dx) {
   for (size_t h = 0; h < x.heads; ++h) {
     const size_t kv = h / s.group;
     const ConstView<T> dc = dcontext.col_range(h * d, d);
-    gemm(dc, x.values.col_range(kv * d, d), dx.probabilities.row_range(h * rows, rows),
-         {.b = Transpose::kYes});
-    gemm(x.probabilities.row_range(h * rows, rows), dc, dx.values.col_range(kv * d, d),
-         {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0});
+    multiply(dc, x.values.col_range(kv * d, d), dx.probabilities.row_range(h * rows, rows),
+             {.b = Transpose::kYes});
+    multiply(x.probabilities.row_range(h * rows, rows), dc, dx.values.col_range(kv * d, d),
+             {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0});
   }
 }
 
@@ -95,15 +95,15 @@ void score_back(const Heads<T>& x, const Heads<T>& dx) {
   for (size_t h = 0; h < x.heads; ++h) {
     const size_t kv = h / s.group;
     const ConstView<T> ds = dx.probabilities.row_range(h * rows, rows);
-    gemm(ds, x.keys.col_range(kv * d, d), dx.queries.col_range(h * d, d), {});
-    gemm(ds, x.queries.col_range(h * d, d), dx.keys.col_range(kv * d, d),
-         {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0});
+    multiply(ds, x.keys.col_range(kv * d, d), dx.queries.col_range(h * d, d), {});
+    multiply(ds, x.queries.col_range(h * d, d), dx.keys.col_range(kv * d, d),
+             {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0});
   }
 }
 
 template <typename T>
-void attend(const AttentionPart<T>& part, ConstView<T> x, AttentionActivations<T>& kept,
-            View<T> y) {
+void attend(const AttentionPart<T>& part, ConstView<T> x, AttentionActivations<T>& kept, View<T> y,
+            bool accumulate) {
   const size_t images = kept.images;
   kept.qkv.resize(x.rows, part.qkv.weight.value.rows);
   linear<T>(part.qkv, x, kept.qkv);
@@ -115,7 +115,7 @@ void attend(const AttentionPart<T>& part, ConstView<T> x, AttentionActivations<T
     weigh<T>(heads_of<T>(part, of_image(kept.qkv.view(), images, image),
                          of_image(kept.probabilities.view(), images, image)),
              of_image(kept.context.view(), images, image));
-  project<T>(part.project, kept.context, kept.normed_context, y);
+  project<T>(part.project, kept.context, kept.normed_context, y, accumulate);
 }
 
 template <typename T>
@@ -146,9 +146,9 @@ template void weigh_back(const Heads<double>&, ConstView<double>, const Heads<do
 template void score_back(const Heads<float>&, const Heads<float>&);
 template void score_back(const Heads<double>&, const Heads<double>&);
 template void attend(const AttentionPart<float>&, ConstView<float>, AttentionActivations<float>&,
-                     View<float>);
+                     View<float>, bool);
 template void attend(const AttentionPart<double>&, ConstView<double>, AttentionActivations<double>&,
-                     View<double>);
+                     View<double>, bool);
 template void attend_back(const AttentionPart<float>&, AttentionActivations<float>&,
                           AttentionActivations<float>&, const Back<float>&,
                           const AttentionHook<float>&);

@@ -53,9 +53,10 @@ struct AttentionActivations {
   size_t images = 0;          ///< B
 };
 
-/// x, y: [B·T, D]; kept.images is set.
+/// x, y: [B·T, D]; kept.images is set. `accumulate`: y is added to.
 template <typename T>
-void attend(const AttentionPart<T>& part, ConstView<T> x, AttentionActivations<T>& kept, View<T> y);
+void attend(const AttentionPart<T>& part, ConstView<T> x, AttentionActivations<T>& kept, View<T> y,
+            bool accumulate = false);
 
 /// `d` is memory for the gradients at what was kept. `hook` may be empty.
 template <typename T>

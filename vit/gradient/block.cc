@@ -14,6 +14,10 @@ struct Step {
   bool norm_comes_first() const {
     return kind == BlockKind::kPreNorm || kind == BlockKind::kParallel;
   }
+  /// What f gives is added as it is, so that f can add it itself.
+  bool plain() const {
+    return scale.empty() && paths.empty() && kind != BlockKind::kResidualPostNorm;
+  }
 };
 
 template <typename T>
@@ -59,48 +63,59 @@ void add_update_back(const Step<T>& step, ConstView<T> update, ConstView<T> dy, 
   }
 }
 
-/// kept.x holds what the step reads; `tokens` is updated. f(in, update) fills the update.
+/// kept.x holds what the step reads; `tokens` is updated. f(in, y, accumulate) fills y or adds to
+/// it.
 template <typename T, typename F>
 void step_forward(const Step<T>& step, StepActivations<T>& kept, View<T> tokens, const F& f) {
-  kept.update.resize(tokens.rows, tokens.cols);
   if (step.norm_comes_first()) {
     kept.in.resize(tokens.rows, tokens.cols);
     normalize<T>(step.norm, kept.x, kept.in);
-    f(kept.in.view(), kept.update.view());
+  }
+  const ConstView<T> in = step.norm_comes_first() ? kept.in : kept.x;
+  if (step.plain()) {
+    f(in, tokens, true);
   } else {
-    f(kept.x.view(), kept.update.view());
+    kept.update.resize(tokens.rows, tokens.cols);
+    f(in, kept.update.view(), false);
+    if (step.kind == BlockKind::kResidualPostNorm) {
+      kept.normed.resize(tokens.rows, tokens.cols);
+      normalize<T>(step.norm, kept.update, kept.normed);
+      return add_update<T>(step, kept.normed, tokens);
+    }
+    add_update<T>(step, kept.update, tokens);
   }
-  if (step.kind == BlockKind::kResidualPostNorm) {
-    kept.normed.resize(tokens.rows, tokens.cols);
-    normalize<T>(step.norm, kept.update, kept.normed);
-    return add_update<T>(step, kept.normed, tokens);
-  }
-  add_update<T>(step, kept.update, tokens);
   if (step.kind != BlockKind::kPostNorm) return;
   keep<T>(tokens, kept.normed);
   normalize<T>(step.norm, kept.normed, tokens);
 }
 
-/// d.x, the gradient at the step's output, through f_back(in, dupdate, din) to what is added to
-/// `gradient`. In a post-norm block the residual went through the norm as well.
+/// back.dy, the gradient at the step's output, through f_back(in, dupdate, din) to what is added to
+/// back.dx. In a block of one branch both are the same matrix.
 template <typename T, typename F>
 void step_backward(const Step<T>& step, const StepActivations<T>& kept, StepActivations<T>& d,
-                   View<T> gradient, const F& f_back) {
-  d.update.resize(gradient.rows, gradient.cols);
-  d.in.resize(gradient.rows, gradient.cols);
-  if (step.kind == BlockKind::kPostNorm) {
-    normalize_back<T>(step.norm, kept.normed, d.x);
-    copy<T>(d.x.view(), gradient);
+                   const Back<T>& back, const F& f_back) {
+  // The residual of a post-norm block, which has one branch, went through the norm as well.
+  if (step.kind == BlockKind::kPostNorm) normalize_back<T>(step.norm, kept.normed, back.dx);
+  ConstView<T> dupdate = back.dy;
+  if (!step.plain()) {
+    d.update.resize(back.dy.rows, back.dy.cols);
+    const bool norm_after_f = step.kind == BlockKind::kResidualPostNorm;
+    add_update_back<T>(step, norm_after_f ? kept.normed : kept.update, back.dy, d.update);
+    if (norm_after_f) normalize_back<T>(step.norm, kept.update, d.update);
+    dupdate = d.update;
   }
-  if (step.kind == BlockKind::kResidualPostNorm) {
-    add_update_back<T>(step, kept.normed, d.x, d.update);
-    normalize_back<T>(step.norm, kept.update, d.update);
-  } else {
-    add_update_back<T>(step, kept.update, d.x, d.update);
-  }
-  f_back(step.norm_comes_first() ? kept.in.view() : kept.x.view(), d.update.view(), d.in.view());
+  d.in.resize(back.dy.rows, back.dy.cols);
+  f_back(step.norm_comes_first() ? kept.in.view() : kept.x.view(), dupdate, d.in.view());
   if (step.norm_comes_first()) normalize_back<T>(step.norm, kept.x, d.in);
-  add<T>(d.in.view(), gradient);
+  add<T>(d.in.view(), back.dx);
+}
+
+/// What the branches of a step read while each adds to `gradient`.
+template <typename T>
+ConstView<T> incoming(const Block<T>& block, View<T> gradient, Numbers<T>& copied) {
+  if (block.branches.size() == 1) return gradient;
+  keep<T>(gradient, copied);
+  return copied;
 }
 
 /// Both sublayers read the same normed tokens, and their sum is one update.
@@ -109,12 +124,9 @@ void forward_parallel(const Block<T>& block, BranchActivations<T>& kept, View<T>
   const BranchPart<T>& part = block.branches.front();
   keep<T>(tokens, kept.attention_step.x);
   step_forward<T>(attention_step(block, 0), kept.attention_step, tokens,
-                  [&](ConstView<T> in, View<T> update) {
-                    attend<T>(part.attention, in, kept.attention, update);
-                    Numbers<T>& second = kept.mlp_step.update;
-                    second.resize(update.rows, update.cols);
-                    feed_forward<T>(part.mlp, in, kept.mlp, second);
-                    add<T>(second.view(), update);
+                  [&](ConstView<T> in, View<T> y, bool accumulate) {
+                    attend<T>(part.attention, in, kept.attention, y, accumulate);
+                    feed_forward<T>(part.mlp, in, kept.mlp, y, true);
                   });
 }
 
@@ -122,9 +134,8 @@ template <typename T>
 void backward_parallel(const Block<T>& block, BranchActivations<T>& kept, BranchActivations<T>& d,
                        View<T> gradient, const AttentionHook<T>& hook) {
   const BranchPart<T>& part = block.branches.front();
-  keep<T>(gradient, d.attention_step.x);
   step_backward<T>(
-      attention_step(block, 0), kept.attention_step, d.attention_step, gradient,
+      attention_step(block, 0), kept.attention_step, d.attention_step, {gradient, {}, gradient},
       [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
         attend_back<T>(part.attention, kept.attention, d.attention, {dupdate, in, din}, hook);
         feed_forward_back<T>(part.mlp, kept.mlp, d.mlp, {dupdate, in, din, true});
@@ -150,14 +161,14 @@ void forward(const Block<T>& block, std::vector<BranchActivations<T>>& kept, Vie
   for (BranchActivations<T>& branch : kept) keep<T>(tokens, branch.attention_step.x);
   for (size_t i = 0; i < kept.size(); ++i)
     step_forward<T>(attention_step(block, i), kept[i].attention_step, tokens,
-                    [&](ConstView<T> in, View<T> update) {
-                      attend<T>(block.branches[i].attention, in, kept[i].attention, update);
+                    [&](ConstView<T> in, View<T> y, bool accumulate) {
+                      attend<T>(block.branches[i].attention, in, kept[i].attention, y, accumulate);
                     });
   for (BranchActivations<T>& branch : kept) keep<T>(tokens, branch.mlp_step.x);
   for (size_t i = 0; i < kept.size(); ++i)
     step_forward<T>(mlp_step(block, i), kept[i].mlp_step, tokens,
-                    [&](ConstView<T> in, View<T> update) {
-                      feed_forward<T>(block.branches[i].mlp, in, kept[i].mlp, update);
+                    [&](ConstView<T> in, View<T> y, bool accumulate) {
+                      feed_forward<T>(block.branches[i].mlp, in, kept[i].mlp, y, accumulate);
                     });
 }
 
@@ -166,17 +177,17 @@ void backward(const Block<T>& block, std::vector<BranchActivations<T>>& kept,
               BranchActivations<T>& d, View<T> gradient, const AttentionHook<T>& hook) {
   if (block.kind == BlockKind::kParallel)
     return backward_parallel<T>(block, kept.front(), d, gradient, hook);
-  keep<T>(gradient, d.mlp_step.x);
+  ConstView<T> dy = incoming(block, gradient, d.mlp_step.x);
   for (size_t i = 0; i < kept.size(); ++i)
     step_backward<T>(
-        mlp_step(block, i), kept[i].mlp_step, d.mlp_step, gradient,
+        mlp_step(block, i), kept[i].mlp_step, d.mlp_step, {dy, {}, gradient},
         [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
           feed_forward_back<T>(block.branches[i].mlp, kept[i].mlp, d.mlp, {dupdate, in, din});
         });
-  keep<T>(gradient, d.attention_step.x);
+  dy = incoming(block, gradient, d.attention_step.x);
   for (size_t i = 0; i < kept.size(); ++i)
-    step_backward<T>(attention_step(block, i), kept[i].attention_step, d.attention_step, gradient,
-                     [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
+    step_backward<T>(attention_step(block, i), kept[i].attention_step, d.attention_step,
+                     {dy, {}, gradient}, [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
                        attend_back<T>(block.branches[i].attention, kept[i].attention, d.attention,
                                       {dupdate, in, din}, for_branch(hook, i));
                      });

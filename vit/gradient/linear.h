@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vit/gradient/rows.h"
-#include "vit/kernels/gemm.h"
+#include "vit/kernels/multiply.h"
 
 namespace vit::gradient {
 
@@ -15,29 +15,30 @@ struct Back {
   bool accumulate = false;  ///< dx is added to instead of overwritten
 };
 
+/// `accumulate`: y is added to.
 template <typename T>
-void linear(const LinearPart<T>& part, ConstView<T> x, View<T> y) {
-  gemm(x, part.weight.value, y, {.b = Transpose::kYes});
-  if (part.bias.empty()) return;
-  for (size_t r = 0; r < y.rows; ++r) add<T>(part.bias.value, y.row_range(r, 1));
+void linear(const LinearPart<T>& part, ConstView<T> x, View<T> y, bool accumulate = false) {
+  multiply(x, part.weight.value, part.bias.value, y,
+           {.b = Transpose::kYes, .beta = accumulate ? 1.0 : 0.0});
 }
 
 template <typename T>
 void linear_back(const LinearPart<T>& part, const Back<T>& back) {
   const View<T> dweight = part.weight.gradient, dbias = part.bias.gradient;
-  if (!dweight.empty()) gemm(back.dy, back.x, dweight, {.a = Transpose::kYes, .beta = 1.0});
+  if (!dweight.empty()) multiply(back.dy, back.x, dweight, {.a = Transpose::kYes, .beta = 1.0});
   if (!dbias.empty()) add_column_sums<T>(back.dy, dbias);
   if (!back.dx.empty())
-    gemm(back.dy, part.weight.value, back.dx, {.beta = back.accumulate ? 1.0 : 0.0});
+    multiply(back.dy, part.weight.value, back.dx, {.beta = back.accumulate ? 1.0 : 0.0});
 }
 
 /// `normed` keeps norm(x), where there is a norm.
 template <typename T>
-void project(const ProjectionPart<T>& part, ConstView<T> x, Numbers<T>& normed, View<T> y) {
-  if (part.norm.weight.empty()) return linear<T>(part.linear, x, y);
+void project(const ProjectionPart<T>& part, ConstView<T> x, Numbers<T>& normed, View<T> y,
+             bool accumulate) {
+  if (part.norm.weight.empty()) return linear<T>(part.linear, x, y, accumulate);
   normed.resize(x.rows, x.cols);
   normalize<T>(part.norm, x, normed);
-  linear<T>(part.linear, normed, y);
+  linear<T>(part.linear, normed, y, accumulate);
 }
 
 template <typename T>

@@ -40,7 +40,8 @@ void gate_back(Activation activation, const MlpActivations<T>& kept, MlpActivati
 }  // namespace
 
 template <typename T>
-void feed_forward(const MlpPart<T>& part, ConstView<T> x, MlpActivations<T>& kept, View<T> y) {
+void feed_forward(const MlpPart<T>& part, ConstView<T> x, MlpActivations<T>& kept, View<T> y,
+                  bool accumulate) {
   kept.expanded.resize(x.rows, part.expand.weight.value.rows);
   linear<T>(part.expand, x, kept.expanded);
   kept.activated.resize(x.rows, part.contract.linear.weight.value.cols);
@@ -48,7 +49,7 @@ void feed_forward(const MlpPart<T>& part, ConstView<T> x, MlpActivations<T>& kep
     gate(part.activation, kept);
   else
     activate<T>(part.activation, kept.expanded, kept.activated);
-  project<T>(part.contract, kept.activated, kept.normed, y);
+  project<T>(part.contract, kept.activated, kept.normed, y, accumulate);
 }
 
 template <typename T>
@@ -65,9 +66,9 @@ void feed_forward_back(const MlpPart<T>& part, const MlpActivations<T>& kept, Ml
 }
 
 template void feed_forward(const MlpPart<float>&, ConstView<float>, MlpActivations<float>&,
-                           View<float>);
+                           View<float>, bool);
 template void feed_forward(const MlpPart<double>&, ConstView<double>, MlpActivations<double>&,
-                           View<double>);
+                           View<double>, bool);
 template void feed_forward_back(const MlpPart<float>&, const MlpActivations<float>&,
                                 MlpActivations<float>&, const Back<float>&);
 template void feed_forward_back(const MlpPart<double>&, const MlpActivations<double>&,

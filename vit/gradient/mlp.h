@@ -13,8 +13,10 @@ struct MlpActivations {
   Numbers<T> normed;     ///< only with an inner norm
 };
 
+/// `accumulate`: y is added to.
 template <typename T>
-void feed_forward(const MlpPart<T>& part, ConstView<T> x, MlpActivations<T>& kept, View<T> y);
+void feed_forward(const MlpPart<T>& part, ConstView<T> x, MlpActivations<T>& kept, View<T> y,
+                  bool accumulate = false);
 
 /// `d` is memory for the gradients at what was kept.
 template <typename T>

@@ -112,7 +112,7 @@ struct BackwardKernels {
 /// Longest part of the inner dimension that a panel of multiply() holds.
 constexpr size_t kMultiplyInner = 256;
 
-/// c = alpha · op(a) · op(b) + beta · c, see multiply.h. "Turned": stored as the transpose.
+/// c = alpha · op(a) · op(b) + bias + beta · c, see multiply.h. "Turned": stored as the transpose.
 struct MultiplyCall {
   const float* a;
   size_t a_stride;
@@ -125,6 +125,7 @@ struct MultiplyCall {
   size_t columns;
   float alpha;
   float beta;
+  const float* bias;  ///< added to every row, one number per column; null: none
   float* c;
   size_t c_stride;
   float* panel;  ///< scratch, kMultiplyInner · panel width

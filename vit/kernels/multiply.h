@@ -11,10 +11,15 @@ namespace vit {
 /// for a row of c whatever the other rows are. The baseline is OpenBLAS.
 void multiply(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product& product = {},
               Isa isa = active_isa());
-/// In double precision, for tests of gradients: OpenBLAS.
-inline void multiply(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
-                     BasicMatrixView<double> c, const Product& product = {}) {
-  gemm(a, b, c, product);
-}
+/// The same with a row `bias` [1, columns of c] that is added to every row of c.
+void multiply(ConstMatrixView a, ConstMatrixView b, ConstMatrixView bias, MatrixView c,
+              const Product& product, Isa isa = active_isa());
+
+// In double precision, for tests of gradients: OpenBLAS.
+void multiply(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
+              BasicMatrixView<double> c, const Product& product = {});
+void multiply(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
+              BasicMatrixView<const double> bias, BasicMatrixView<double> c,
+              const Product& product);
 
 }  // namespace vit

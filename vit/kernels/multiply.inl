@@ -70,14 +70,21 @@ struct MultiplyTile {
   size_t inner;
   float alpha;
   float beta;
+  const float* bias;  ///< null: none
   float* c;
   size_t c_stride;
   size_t columns;
 };
 
-[[gnu::noinline]] inline void store_product_part(float* c, Vec v, float beta, size_t count) {
-  if (beta != 0.0f) v += beta * load_part(c, count, 0.0f);
-  store_part(c, v, count);
+/// Some of the last columns, from `first` on, which may not fill a vector.
+[[gnu::noinline]] inline void store_product_part(const MultiplyTile& t, Vec v, float* c,
+                                                 size_t first) {
+  if (t.columns <= first) return;
+  const size_t count = t.columns - first < kLanes ? t.columns - first : kLanes;
+  v *= t.alpha;
+  if (t.bias != nullptr) v += load_part(t.bias + first, count, 0.0f);
+  if (t.beta != 0.0f) v += t.beta * load_part(c + first, count, 0.0f);
+  store_part(c + first, v, count);
 }
 
 template <bool kTurned, size_t kRows>
@@ -101,9 +108,11 @@ inline void multiply_rows(const MultiplyTile& t) {
   const size_t columns = t.columns, stride = t.c_stride;
   float* c = t.c;
   if (columns >= kPanelWidth) {
+    const Vec bias[2] = {t.bias == nullptr ? Vec{} : load(t.bias),
+                         t.bias == nullptr ? Vec{} : load(t.bias + kLanes)};
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r, c += stride) {
-      Vec low = acc[r][0] * alpha, high = acc[r][1] * alpha;
+      Vec low = acc[r][0] * alpha + bias[0], high = acc[r][1] * alpha + bias[1];
       if (beta != 0.0f) {
         low += beta * load(c);
         high += beta * load(c + kLanes);
@@ -113,11 +122,10 @@ inline void multiply_rows(const MultiplyTile& t) {
     }
     return;
   }
-  const size_t low = columns < kLanes ? columns : kLanes;
 #pragma GCC unroll 16
   for (size_t r = 0; r < kRows; ++r, c += stride) {
-    store_product_part(c, acc[r][0] * alpha, beta, low);
-    if (columns > kLanes) store_product_part(c + kLanes, acc[r][1] * alpha, beta, columns - kLanes);
+    store_product_part(t, acc[r][0], c, 0);
+    store_product_part(t, acc[r][1], c, kLanes);
   }
 }
 
@@ -155,12 +163,14 @@ void multiply(const MultiplyCall& call) {
                       .inner = end - k,
                       .alpha = call.alpha,
                       .beta = part == 0 ? call.beta : 1.0f,
+                      .bias = nullptr,
                       .c = call.c,
                       .c_stride = call.c_stride,
                       .columns = call.columns};
     for (size_t column = 0; column < call.columns; column += kPanelWidth) {
       pack_panel(call, column, k, end - k, call.panel);
       tile.c = call.c + column;
+      if (part == 0 && call.bias != nullptr) tile.bias = call.bias + column;
       tile.columns = call.columns - column;
       call.a_turned ? multiply_panel<true>(call, tile) : multiply_panel<false>(call, tile);
     }

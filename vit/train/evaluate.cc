@@ -40,14 +40,14 @@ LossSum evaluate_chunk(const gradient::NetworkView<float>& network, const Recipe
 
 }  // namespace
 
-size_t images_at_once(const ModelConfig& config) {
-  constexpr size_t kRows = 1024;
-  return std::max<size_t>(1, kRows / config.tokens());
+size_t images_at_once(size_t tokens) {
+  constexpr size_t kRows = 512;
+  return std::max<size_t>(1, kRows / tokens);
 }
 
 Score evaluate(const gradient::NetworkView<float>& network, const std::vector<Sample>& samples,
                const Recipe& recipe, ThreadPool* pool) {
-  const size_t together = images_at_once(network.config);
+  const size_t together = images_at_once(network.config.tokens());
   std::vector<Worker> workers(pool == nullptr ? 1 : pool->size());
   for (Worker& worker : workers)
     worker.patches = Matrix(together * network.config.grid().count(), network.config.patch_size());

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vit/kernels/gemm.h"
+#include "vit/kernels/multiply.h"
 
 namespace vit::train {
 namespace {
@@ -38,16 +38,16 @@ void orthogonalize(MatrixView matrix) {
   Matrix square(side, side), polynomial(side, side), next(matrix.rows, matrix.cols);
   scale_to_unit_norm(matrix);
   for (int i = 0; i < kIterations; ++i) {
-    gemm(matrix, matrix, square,
-         {.a = tall ? Transpose::kYes : Transpose::kNo,
-          .b = tall ? Transpose::kNo : Transpose::kYes});
+    multiply(matrix, matrix, square,
+             {.a = tall ? Transpose::kYes : Transpose::kNo,
+              .b = tall ? Transpose::kNo : Transpose::kYes});
     std::copy_n(square.data(), square.size(), polynomial.data());
-    gemm(square, square, polynomial, {.alpha = kQuintic, .beta = kCubic});
+    multiply(square, square, polynomial, {.alpha = kQuintic, .beta = kCubic});
     for (size_t r = 0; r < side; ++r) polynomial(r, r) += static_cast<float>(kLinear);
     if (tall)
-      gemm(matrix, polynomial, next, Product{});
+      multiply(matrix, polynomial, next, Product{});
     else
-      gemm(polynomial, matrix, next, Product{});
+      multiply(polynomial, matrix, next, Product{});
     for (size_t r = 0; r < matrix.rows; ++r)
       std::copy_n(next.view().row(r), matrix.cols, matrix.row(r));
   }

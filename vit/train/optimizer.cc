@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <string>
 
 #include "vit/train/muon.h"
@@ -13,6 +14,12 @@ namespace {
 
 /// Numbers per task of the pool: large enough to be worth a wake-up.
 constexpr size_t kChunk = size_t{1} << 16;
+
+template <typename T>
+std::span<T> chunk_of(std::span<T> numbers, size_t i) {
+  const size_t first = i * kChunk;
+  return numbers.subspan(first, std::min(kChunk, numbers.size() - first));
+}
 
 /// 0: the embedding, 1: the first block, …, depth + 1: what follows the blocks.
 size_t layer_of(const std::string& name, size_t depth) {
@@ -124,10 +131,16 @@ void step(const AdamW& adam, std::span<const Group> groups, const Update& update
   });
 }
 
-double norm_of(std::span<const float> gradient) {
-  double sum = 0.0;
-  for (const float g : gradient) sum += double{g} * double{g};
-  return std::sqrt(sum);
+double norm_of(std::span<const float> gradient, ThreadPool* pool) {
+  std::vector<double> sums((gradient.size() + kChunk - 1) / kChunk);
+  parallel_for(pool, sums.size(), [&](size_t i, size_t) {
+    const auto chunk = chunk_of(gradient, i);
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t k = 0; k < chunk.size(); ++k) sum += double{chunk[k]} * double{chunk[k]};
+    sums[i] = sum;
+  });
+  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
 double clip_factor(double norm, double limit) {
@@ -135,12 +148,15 @@ double clip_factor(double norm, double limit) {
 }
 
 void average_in(std::span<const float> numbers, double decay, std::uint64_t steps,
-                std::span<float> average) {
+                std::span<float> average, ThreadPool* pool) {
   assert(numbers.size() == average.size());
   const auto count = static_cast<double>(steps);
   const auto keep = static_cast<float>(std::min(decay, (1.0 + count) / (10.0 + count)));
-  for (size_t i = 0; i < numbers.size(); ++i)
-    average[i] += (1.0f - keep) * (numbers[i] - average[i]);
+  parallel_for(pool, (numbers.size() + kChunk - 1) / kChunk, [&](size_t i, size_t) {
+    const auto from = chunk_of(numbers, i);
+    const auto to = chunk_of(average, i);
+    for (size_t k = 0; k < to.size(); ++k) to[k] += (1.0f - keep) * (from[k] - to[k]);
+  });
 }
 
 double Schedule::at(std::uint64_t step) const {

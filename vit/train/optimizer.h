@@ -60,15 +60,15 @@ struct Update {
 void step(const AdamW& adam, std::span<const Group> groups, const Update& update, Moments& moments,
           std::span<float> numbers, ThreadPool* pool);
 
-/// The Euclidean norm, summed in double in a fixed order.
-double norm_of(std::span<const float> gradient);
+/// The Euclidean norm, summed in double in an order that does not depend on the workers.
+double norm_of(std::span<const float> gradient, ThreadPool* pool = nullptr);
 
 /// 1, or what brings a gradient of this norm down to `limit` (0: no limit).
 double clip_factor(double norm, double limit);
 
 /// average = decay · average + (1 - decay) · numbers; young averages forget faster.
 void average_in(std::span<const float> numbers, double decay, std::uint64_t steps,
-                std::span<float> average);
+                std::span<float> average, ThreadPool* pool = nullptr);
 
 /// Linear warm-up from zero, then half a cosine down to `least`.
 struct Schedule {

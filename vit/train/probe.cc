@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "patch/recipe.h"
-#include "vit/kernels/gemm.h"
+#include "vit/kernels/multiply.h"
 #include "vit/train/lbfgs.h"
 #include "vit/train/loss.h"
 #include "vit/train/random.h"
@@ -88,12 +88,12 @@ class Objective {
         logits(r, c) = static_cast<float>(x[weight.size() + c]);
       set_label(data_.labels[first + r], 0.0, targets.view().row_span(r));
     }
-    gemm(features, weight, Transpose::kYes, logits, 1.0f, 1.0f);
+    multiply(features, weight, logits, {.b = Transpose::kYes, .beta = 1.0});
     Part part{0.0, Matrix(data_.classes, data_.features.cols), std::vector<double>(data_.classes)};
     const double scale = 1.0 / static_cast<double>(data_.features.rows);
     Matrix gradient(count, data_.classes);
     part.loss = scale * cross_entropy(logits, targets, scale, gradient).loss;
-    gemm(gradient, features, part.weight, {.a = Transpose::kYes});
+    multiply(gradient, features, part.weight, {.a = Transpose::kYes});
     for (size_t r = 0; r < count; ++r)
       for (size_t c = 0; c < data_.classes; ++c) part.bias[c] += gradient(r, c);
     return part;
@@ -219,7 +219,7 @@ Logistic fit_better_logistic(const Labelled& data, size_t first, const LogisticS
 
 double accuracy_of(const Logistic& logistic, const Labelled& data) {
   Matrix logits(data.features.rows, data.classes);
-  gemm(data.features, logistic.weight, Transpose::kYes, logits);
+  multiply(data.features, logistic.weight, logits, {.b = Transpose::kYes});
   size_t correct = 0;
   for (size_t r = 0; r < logits.rows(); ++r) {
     const auto row = logits.view().row_span(r);

@@ -137,12 +137,19 @@ std::vector<size_t> Trainer::batch_indices() {
   return {first, first + static_cast<std::ptrdiff_t>(settings_.batch)};
 }
 
+/// Of each image, in the current epoch.
+size_t Trainer::patches_seen() const {
+  const size_t grid = network_.config.grid().count();
+  if (settings_.keep_patches >= 1.0 || state_.epoch + settings_.whole_epochs >= settings_.epochs)
+    return grid;
+  return std::max<size_t>(
+      1, static_cast<size_t>(std::lround(settings_.keep_patches * static_cast<double>(grid))));
+}
+
 /// Replaces the patches of a batch by some of them.
 void Trainer::keep_some(std::span<const size_t> indices, Worker& w,
                         gradient::Batch<float>& batch) const {
-  const size_t grid = network_.config.grid().count();
-  const size_t count = std::max<size_t>(
-      1, static_cast<size_t>(std::lround(settings_.keep_patches * static_cast<double>(grid))));
+  const size_t grid = network_.config.grid().count(), count = patches_seen();
   w.kept.resize(batch.images * count);
   if (w.patches.rows() != w.kept.size()) w.patches = Matrix(w.kept.size(), batch.patches.cols);
   std::vector<size_t> order(grid);
@@ -164,14 +171,14 @@ LossSum Trainer::run_shard(size_t shard, size_t worker) {
   Worker& w = *workers_[worker];
   const size_t images = maker_.images();
   const size_t begin = shard * images / shards_.size(), end = (shard + 1) * images / shards_.size();
-  const size_t together = images_at_once(network_.config);
+  const bool drops_patches = patches_seen() < network_.config.grid().count();
+  const size_t together = images_at_once(network_.config.prefix.size() + patches_seen());
   std::fill(shards_[shard].begin(), shards_[shard].end(), 0.0f);
   LossSum sum;
   for (size_t first = begin; first < end; first += together) {
     const size_t count = std::min(together, end - first);
     gradient::Batch<float> batch{.patches = maker_.patches(first, count), .images = count};
-    if (settings_.keep_patches < 1.0 && state_.epoch + settings_.whole_epochs < settings_.epochs)
-      keep_some(std::span(indices_).subspan(first, count), w, batch);
+    if (drops_patches) keep_some(std::span(indices_).subspan(first, count), w, batch);
     if (settings_.drop_path > 0.0) {
       draw_paths(settings_, network_.config, state_.epoch,
                  std::span(indices_).subspan(first, count), w.paths);
@@ -201,18 +208,18 @@ void Trainer::reduce_gradients() {
 }
 
 void Trainer::update(const LossSum& sum) {
-  const double norm = norm_of(shards_[0]);
+  const double norm = norm_of(shards_[0], &pool_);
   if (!std::isfinite(sum.loss) || !std::isfinite(norm))
     fail("epoch ", state_.epoch + 1, ", step ", state_.step + 1, ": the ",
          std::isfinite(sum.loss) ? "gradient" : "loss",
-         " is no number any more; start anew with a lower learning rate (now at most ",
+         " became NaN or infinite; restart with a lower learning rate (now at most ",
          settings_.rate, ")");
   train::step(
       settings_.adam, groups_,
       {.gradient = shards_[0], .gradient_scale = clip_factor(norm, settings_.clip), .rate = rate()},
       state_.moments, state_.numbers, &pool_);
   if (!state_.average.empty())
-    average_in(state_.numbers, settings_.average, state_.moments.steps, state_.average);
+    average_in(state_.numbers, settings_.average, state_.moments.steps, state_.average, &pool_);
 }
 
 void Trainer::step() {

@@ -92,7 +92,7 @@ class Trainer {
   bool done() const { return state_.epoch == settings_.epochs; }
   double rate() const;  ///< of the next step
 
-  /// One batch: forward, backward, update. Throws an Error when the loss is no number any more.
+  /// One batch: forward, backward, update. Throws an Error when the loss becomes NaN or infinite.
   void step();
   /// Closes the epoch: its line goes to the history.
   void finish_epoch(double validation_loss, double validation_accuracy);
@@ -102,6 +102,7 @@ class Trainer {
 
   void check(const std::string& where, const State& state) const;
   std::vector<size_t> batch_indices();
+  size_t patches_seen() const;
   void keep_some(std::span<const size_t> indices, Worker& worker,
                  gradient::Batch<float>& batch) const;
   LossSum run_shard(size_t shard, size_t worker);
@@ -124,9 +125,9 @@ class Trainer {
   std::vector<size_t> indices_;  // of the current batch
 };
 
-/// Images that run through the network together: about as many rows as make products efficient
-/// while a layer's activations stay near.
-size_t images_at_once(const ModelConfig& config);
+/// Images that run through the network together: enough rows to make products efficient, few enough
+/// for a layer's activations to stay in the second-level cache.
+size_t images_at_once(size_t tokens);
 
 /// How good a model is.
 struct Score {
