@@ -5,6 +5,7 @@
 #include "tools/output/predictions.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
+#include "vit/base/error.h"
 #include "vit/model/classifier.h"
 
 namespace vit::tools {
@@ -110,16 +111,23 @@ class Run {
     auto rows = classifier_.logits(images_);
     size_t next = 0;
     for (auto& result : results_) {
-      if (result.error.empty()) {
-        result.logits = std::move(rows.at(next++));
-        result.predictions =
-            classifier_.top(classifier_.probabilities(result.logits), settings_.top);
-      }
+      if (result.error.empty()) answer(std::move(rows.at(next++)), result);
       write(result);
     }
     results_.clear();
     images_.clear();
     bytes_ = 0;
+  }
+
+  void answer(std::vector<float> logits, ImageResult& result) const {
+    try {
+      check_answer(logits);
+    } catch (const Error& error) {
+      result.error = result.file + ": " + error.what();
+      return;
+    }
+    result.predictions = classifier_.top(classifier_.probabilities(logits), settings_.top);
+    result.logits = std::move(logits);
   }
 
   void write(ImageResult& result) {

@@ -102,6 +102,7 @@ void add_model_options(cxxopts::Options& options) {
            "exact); "
            "what the weights are stored in unless given",
            text(), "TYPE"},
+          {"max-tokens", "refuse a model of more tokens (32768)", text(), "N"},
       });
 }
 
@@ -137,6 +138,8 @@ ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
   if (arguments.count("precision"))
     options.precision = parse_choice<Precision>(
         "--precision", text("precision"), {{"f32", Precision::kF32}, {"int8", Precision::kInt8}});
+  if (arguments.count("max-tokens"))
+    options.most_tokens = parse_count("--max-tokens", text("max-tokens"), 1, size_t{1} << 40);
   if (arguments.count("merge")) options.merge = parse_count("--merge", text("merge"), 0, 1'000'000);
   return settings;
 }
@@ -147,6 +150,8 @@ Classifier load_classifier(const ModelSettings& settings) {
     if (settings.model.empty() && !settings.quiet && !variable_is_set("VIT_MODEL"))
       name_default_model(classifier);
     return classifier;
+  } catch (const TooManyTokens& error) {
+    fail(error.what(), ": --image-size N, --max-tokens N");
   } catch (const Error&) {
     blame_image_size(settings);
     throw;

@@ -1,22 +1,24 @@
 #include "weights/demand.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "vit/base/error.h"
 
 namespace vit::weights {
 namespace {
 
-/// Collects the tensors below one name.
+/// Hands over one tensor after the other.
 class List {
  public:
-  explicit List(const ModelConfig& config) : c(config) {}
+  List(const ModelConfig& config, std::function<void(Demand)> use)
+      : c(config), use_(std::move(use)) {}
 
   const ModelConfig& c;
-  std::vector<Demand> demands;
 
   void add(std::string name, Shape shape, bool optional = false) {
-    demands.push_back({std::move(name), std::move(shape), optional});
+    use_({std::move(name), std::move(shape), optional});
   }
   void linear(const std::string& name, size_t outputs, size_t inputs, bool bias) {
     add(name + ".weight", {outputs, inputs});
@@ -26,6 +28,9 @@ class List {
     add(name + ".weight", {width});
     if (c.norm == NormKind::kLayerNorm) add(name + ".bias", {width});
   }
+
+ private:
+  std::function<void(Demand)> use_;
 };
 
 void demand_tokens(List& list) {
@@ -101,7 +106,7 @@ void demand_head(List& list) {
     list.linear("attn_pool.mlp.fc1", c.mlp_width, c.width, true);
     list.linear("attn_pool.mlp.fc2", c.width, c.mlp_width, true);
   }
-  if (c.pooled_norm) list.norm("fc_norm", c.width);
+  if (c.pooled_norm) list.norm("fc_norm", c.pooled_width());
   if (c.pre_logits != 0) list.linear("pre_logits", c.pre_logits, c.pooled_width(), true);
   if (c.classes == 0) return;
   const size_t features = c.pre_logits != 0 ? c.pre_logits : c.pooled_width();
@@ -120,10 +125,20 @@ void check_lambdas(const std::string& name, const WeightMap& weights, const std:
     if (!weights.contains(stem + lambda)) fail(where, ": tensor '", stem, lambda, "' is missing");
 }
 
-}  // namespace
+void check_demand(const Demand& demand, const WeightMap& weights, const std::string& where) {
+  const auto& [name, shape, optional] = demand;
+  if (name.ends_with(".lambda_q1")) check_lambdas(name, weights, where);
+  const auto found = weights.find(name);
+  if (found == weights.end()) {
+    if (!optional) fail(where, ": tensor '", name, "' is missing");
+  } else if (found->second.shape() != shape) {
+    fail(where, ": tensor '", name, "' has shape ", to_string(found->second.shape()), ", expected ",
+         to_string(shape));
+  }
+}
 
-std::vector<Demand> demands(const ModelConfig& config) {
-  List list(config);
+void list_demands(const ModelConfig& config, std::function<void(Demand)> use) {
+  List list(config, std::move(use));
   demand_tokens(list);
   for (size_t i = 0; i < config.depth; ++i) {
     const std::string block = "blocks." + std::to_string(i);
@@ -135,21 +150,18 @@ std::vector<Demand> demands(const ModelConfig& config) {
     }
   }
   demand_head(list);
-  return std::move(list.demands);
 }
 
-void check_demands(const std::vector<Demand>& demands, const WeightMap& weights,
-                   const std::string& where) {
-  for (const auto& [name, shape, optional] : demands) {
-    if (name.ends_with(".lambda_q1")) check_lambdas(name, weights, where);
-    const auto found = weights.find(name);
-    if (found == weights.end()) {
-      if (!optional) fail(where, ": tensor '", name, "' is missing");
-    } else if (found->second.shape() != shape) {
-      fail(where, ": tensor '", name, "' has shape ", to_string(found->second.shape()),
-           ", expected ", to_string(shape));
-    }
-  }
+}  // namespace
+
+std::vector<Demand> demands(const ModelConfig& config) {
+  std::vector<Demand> all;
+  list_demands(config, [&](Demand demand) { all.push_back(std::move(demand)); });
+  return all;
+}
+
+void check_demands(const ModelConfig& config, const WeightMap& weights, const std::string& where) {
+  list_demands(config, [&](const Demand& demand) { check_demand(demand, weights, where); });
 }
 
 }  // namespace vit::weights

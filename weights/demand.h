@@ -18,8 +18,8 @@ struct Demand {
 /// Every tensor that a model of this configuration has, in the order of the forward pass.
 std::vector<Demand> demands(const ModelConfig& config);
 
-/// Throws an Error naming the first tensor that is missing or has another shape.
-void check_demands(const std::vector<Demand>& demands, const WeightMap& weights,
-                   const std::string& where);
+/// Throws an Error naming the first tensor of demands(config) that is missing or has another shape.
+/// Makes no list: a configuration may name thousands of layers that its file does not hold.
+void check_demands(const ModelConfig& config, const WeightMap& weights, const std::string& where);
 
 }  // namespace vit::weights

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <utility>
@@ -117,11 +118,22 @@ void settle_labels(Checkpoint& checkpoint, bool speaks_for_itself) {
   }
 }
 
+/// Tensors of a pickle or a GGUF file may share their bytes: a few kilobytes could claim to be
+/// terabytes of weights. Models whose layers share all their weights repeat them some dozen times.
+void check_sharing(const Checkpoint& checkpoint, const std::filesystem::path& file) {
+  constexpr size_t kAlwaysAllowed = 16 << 20, kMostPerByte = 64;
+  std::error_code ignored;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, ignored);
+  const size_t numbers = checkpoint.parameters();
+  if (!ignored && numbers > kAlwaysAllowed && numbers / kMostPerByte > bytes)
+    fail(checkpoint.path, ": its tensors claim ", numbers, " numbers in a file of ", bytes,
+         " bytes, at most ", kMostPerByte, " per byte");
+}
+
 /// Hands over exactly the tensors that the model is made of.
 void take_weights(Interpretation& found, TensorFile& file, Checkpoint& checkpoint) {
-  const std::vector<Demand> list = demands(checkpoint.config);
-  check_demands(list, found.weights, checkpoint.path);
-  for (const auto& demand : list) {
+  check_demands(checkpoint.config, found.weights, checkpoint.path);
+  for (const auto& demand : demands(checkpoint.config)) {
     const auto weight = found.weights.extract(demand.name);
     if (!weight.empty()) checkpoint.add(weight.key(), std::move(weight.mapped()));
   }
@@ -166,6 +178,7 @@ Checkpoint open_saved(TensorFile file, const std::string& where, const OpenOptio
   checkpoint.metadata = other_entries(file.metadata);
   settle_heads(checkpoint.config, options, where, checkpoint.assumptions);
   validate(checkpoint.config, where);
+  validate(checkpoint.recipe, where);
   if (!checkpoint.labels.empty() && checkpoint.labels.size() != checkpoint.config.classes)
     fail(where, ": ", checkpoint.labels.size(), " labels for ", checkpoint.config.classes,
          " classes");
@@ -203,10 +216,12 @@ Checkpoint open(const std::filesystem::path& path, const OpenOptions& options) {
   config.image_height = checkpoint.recipe.crop_height;
   config.image_width = checkpoint.recipe.crop_width;
   validate(config, where);
+  validate(checkpoint.recipe, where);
 
   const bool hugging_face = checkpoint.layout.starts_with("Hugging Face");
   settle_labels(checkpoint, hugging_face && !location.config.empty());
   take_weights(found, file, checkpoint);
+  if (!checkpoint.format.starts_with("safetensors")) check_sharing(checkpoint, location.weights);
   return checkpoint;
 }
 

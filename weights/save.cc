@@ -12,6 +12,7 @@
 #include "vit/base/int8.h"
 #include "weights/configs/self_description.h"
 #include "weights/demand.h"
+#include "weights/finite.h"
 #include "weights/numbers.h"
 
 namespace vit::weights {
@@ -43,11 +44,10 @@ bool runs_in_int8(std::string_view name, const Weight& weight) {
 
 std::vector<Entry> entries_of(const ModelCard& card, const WeightMap& weights, DType dtype,
                               const std::string& where) {
-  const std::vector<Demand> list = demands(card.config);
-  check_demands(list, weights, where);
+  check_demands(card.config, weights, where);
   std::vector<Entry> entries;
   size_t known = 0;
-  for (const auto& demand : list) {
+  for (const auto& demand : demands(card.config)) {
     const auto found = weights.find(demand.name);
     if (found == weights.end()) continue;
     const Weight& weight = found->second;
@@ -106,13 +106,13 @@ void to_half(std::span<const float> from, DType dtype, std::vector<std::uint16_t
   std::ranges::transform(from, to.begin(), dtype == DType::kF16 ? f16_of_float : bf16_of_float);
 }
 
-/// A finite number that becomes infinite would silently break the model.
+/// A number that becomes infinite would silently break the model.
 void check_range(std::span<const float> numbers, const std::vector<std::uint16_t>& halves,
                  const Entry& entry, const std::string& where) {
   constexpr std::uint16_t kMagnitude = 0x7fff;
   const std::uint16_t infinity = entry.dtype == DType::kF16 ? 0x7c00 : 0x7f80;
   for (size_t i = 0; i < numbers.size(); ++i)
-    if ((halves[i] & kMagnitude) == infinity && std::isfinite(numbers[i]))
+    if ((halves[i] & kMagnitude) == infinity)
       fail(where, ": tensor '", entry.name, "' holds ", numbers[i], ", more than ",
            to_string(entry.dtype), " can; save it as ",
            entry.dtype == DType::kF16 ? "bf16 or f32" : "f32");
@@ -131,6 +131,7 @@ class TensorWriter {
       const size_t count = std::min(step, rows - row);
       floats_.resize(count * cols);
       entry.weight->read_rows(row, count, floats_.data());
+      check_finite(*entry.weight, row, floats_, {where_, entry.name});
       write_piece(entry);
     }
   }
@@ -149,20 +150,22 @@ class TensorWriter {
     std::vector<float> scales(weight.rows());
     integers_.resize(weight.cols());
     for (size_t row = 0; row < weight.rows(); ++row) {
-      scales[row] = int8_row(weight, row);
+      scales[row] = int8_row(entry, row);
       if (!std::isfinite(scales[row]))
-        fail(where_, ": tensor '", entry.of,
-             "' holds numbers that are not finite, which int8 cannot; save it as f32");
+        fail(where_, ": tensor '", entry.of, "' has a scale of ", scales[row],
+             ", expected a finite number");
       if (!entry.scales) file_.write(std::as_bytes(std::span(integers_)));
     }
     if (entry.scales) file_.write(std::as_bytes(std::span(scales)));
   }
 
   /// Integers that are there already stay what they are.
-  float int8_row(const Weight& weight, size_t row) {
+  float int8_row(const Entry& entry, size_t row) {
+    const Weight& weight = *entry.weight;
     if (weight.is_int8()) return weight.read_int8_row(row, integers_.data());
     floats_.resize(weight.cols());
     weight.read_rows(row, 1, floats_.data());
+    check_finite(weight, row, floats_, {where_, entry.of});
     return quantize_weights(floats_, integers_.data());
   }
 

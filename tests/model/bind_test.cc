@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <map>
+
 #include "vit/base/error.h"
 
 namespace vit {
@@ -20,12 +24,17 @@ class Handmade {
                     weights::Tensor{weights::DType::kF32, shape, weights::contiguous_strides(shape),
                                     reinterpret_cast<const std::byte*>(storage->data())});
     checkpoint_.keep(storage);
+    numbers_[name] = storage;
     return *this;
+  }
+  void set(const std::string& name, size_t index, float value) {
+    numbers_.at(name)->at(index) = value;
   }
   const weights::Checkpoint& checkpoint() const { return checkpoint_; }
 
  private:
   weights::Checkpoint checkpoint_;
+  std::map<std::string, std::shared_ptr<std::vector<float>>> numbers_;
 };
 
 TEST(Bind, NamesTheTensorAndBothShapesWhenTheyDisagree) {
@@ -48,6 +57,30 @@ TEST(Bind, NamesTheTensorThatIsMissing) {
     EXPECT_NE(std::string(error.what()).find("head.weight"), std::string::npos) << error.what();
     EXPECT_EQ(std::string(error.what()).rfind("tiny", 0), 0u) << error.what();
   }
+}
+
+TEST(Bind, NamesTheNumberThatIsNotFinite) {
+  const auto complaint = [](float value, const auto& bind) {
+    Handmade tiny;
+    tiny.add("head.weight", {2, 3}).add("head.bias", {2});
+    tiny.set("head.weight", 4, value);
+    try {
+      bind(WeightScope(tiny.checkpoint(), "head"));
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto linear = [](const WeightScope& w) { bind_linear(w, 2, 3); };
+  const auto int8 = [](const WeightScope& w) { bind_linear(w.in(Precision::kInt8), 2, 3); };
+  const auto matrix = [](const WeightScope& w) { w.matrix("weight", 2, 3); };
+  const std::string rest =
+      " at [1, 1], expected finite numbers; the training run diverged, or the file is damaged";
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = INFINITY;
+  EXPECT_EQ(complaint(nan, linear), "tiny: tensor 'head.weight' holds nan" + rest);
+  EXPECT_EQ(complaint(-inf, int8), "tiny: tensor 'head.weight' holds -inf" + rest);
+  EXPECT_EQ(complaint(inf, matrix), "tiny: tensor 'head.weight' holds inf" + rest);
+  EXPECT_EQ(complaint(std::numeric_limits<float>::max(), linear), "");
 }
 
 TEST(Bind, ALinearLayerMultipliesByTheStoredRows) {

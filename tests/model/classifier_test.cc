@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <numeric>
 #include <random>
@@ -159,6 +160,25 @@ TEST(Classifier, SaysThatAModelWithoutClassifierCannotClassify) {
     EXPECT_STREQ(error.what(),
                  "vit_small_patch14_reg4_dinov2: this model has no classifier, its output is "
                  "features; use logits() for them");
+  }
+}
+
+TEST(Classifier, RefusesAModelOfMoreTokensThanAllowed) {
+  ClassifierOptions options{.threads = 1, .image_height = 64, .image_width = 64};
+  options.most_tokens = 17;
+  EXPECT_EQ(Classifier::load(golden("timm_vit"), options).config().tokens(), 17u);
+  options.most_tokens = 16;
+  EXPECT_THROW(Classifier::load(golden("timm_vit"), options), TooManyTokens);
+}
+
+TEST(Classifier, AnAnswerThatIsNotFiniteIsAnError) {
+  const std::vector<float> numbers{1.0f, 2.0f, -INFINITY};
+  EXPECT_NO_THROW(check_answer({numbers.data(), 2}));
+  try {
+    check_answer(numbers);
+    FAIL() << "accepted an infinite number";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "the model's answer is not finite: number 2 of 3 is -inf");
   }
 }
 

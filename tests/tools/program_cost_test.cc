@@ -6,12 +6,15 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 
 #include "tests/support/random_checkpoint.h"
 #include "tests/tools/subprocess.h"
 #include "tests/weights/gguf_files.h"
 #include "tests/weights/support.h"
 #include "weights/architectures.h"
+#include "weights/configs/self_description.h"
+#include "weights/demand.h"
 #include "weights/save.h"
 
 namespace vit::tools {
@@ -99,10 +102,28 @@ TEST(Hostile, Pickles) {
     return repeated(300'000, [](size_t) { return "}" + pickle::text("k"); }) + "N" +
            std::string(300'000, 's');
   });
-  expect("more than 2000000 steps", [] { return std::string(3'000'000, '('); });
-  expect("more than 400000 objects", [] { return std::string(3'000'000, ']'); });
-  expect("more than 400000 objects", [] {
-    return "](" + repeated(1'000'000, [](size_t) { return std::string("K\x01"); }) + "e";
+  const std::string memory = "its pickle takes more memory than any weight file's";
+  expect("takes from an empty stack", [] { return std::string(3'000'000, '('); });
+  expect(memory, [] { return std::string(3'000'000, ']'); });
+  expect(memory,
+         [] { return "](" + repeated(1'000'000, [](size_t) { return std::string("]"); }) + "e"; });
+  expect("not text", [] {  // a text that doubles with each step
+    return pickle::global("a", "b") + "q\x01" +
+           repeated(40, [](size_t) { return std::string("h\x01h\x01\x93q\x01"); });
+  });
+  expect(memory, [] {  // dictionaries of a long list of no pairs, over and over
+    const std::string call = pickle::global("collections", "OrderedDict") + "h\x01\x85R0";
+    return "](" + std::string(1'000'000, 'N') + "eq\x01" +
+           repeated(1000, [&](size_t) { return call; });
+  });
+  expect("the names in its pickle take more than 24 MB", [] {
+    std::string content = pickle::tensor({"0", 6, 0, {6}, {1}}) + "q\x01";
+    for (char level = 1; level <= 16; ++level) {
+      const std::string before(1, level), after(1, static_cast<char>(level + 1)), key(198, 'k');
+      content += "}q" + after + "(" + pickle::text(key + "a") + "h" + before +
+                 pickle::text(key + "b") + "h" + before + "u";
+    }
+    return content;
   });
   expect("m.pth: ", [] { return "}q\x01" + pickle::text("me") + "h\x01s"; });
   expect("m.pth: ", [] {
@@ -159,6 +180,42 @@ TEST(Hostile, Ggml) {
   });
 }
 
+/// The smallest model that describes itself, with other metadata.
+std::string self_described(const std::function<void(nlohmann::json& config)>& change,
+                           const std::string& labels = "[]") {
+  nlohmann::json metadata = weights::self_description({});
+  auto config = nlohmann::json::parse(metadata.at("vit.config").get<std::string>());
+  change(config);
+  metadata["vit.config"] = config.dump();
+  metadata["vit.labels"] = labels;
+  const nlohmann::json header{{"__metadata__", metadata}};
+  return files::safetensors(header.dump(), "");
+}
+
+TEST(Hostile, SelfDescriptions) {
+  const Folder folder;
+  const auto expect = [&](const std::string& reason, const auto& make) {
+    expect_cheap_refusal(made(folder, "m.safetensors", make), reason);
+  };
+  expect("4096 layers of 4096 branches, at most 4096 branches in all", [] {
+    return self_described([](auto& config) { config["depth"] = config["branches"] = 4096; });
+  });
+  expect("tensor 'patch_embed.proj.weight' is missing", [] {
+    return self_described([](auto& config) {
+      config["depth"] = 64;
+      config["branches"] = 64;
+    });
+  });
+  expect("metadata 'vit.labels': JSON nested more than 64 deep", [] {
+    return self_described([](auto&) {}, std::string(4'000'000, '[') + std::string(4'000'000, ']'));
+  });
+  expect("metadata 'vit.labels': JSON of more than 500000 values", [] {
+    return self_described([](auto&) {}, "[\"\"" + repeated(2'000'000, [](size_t) {
+                                          return std::string(",\"\"");
+                                        }) + "]");
+  });
+}
+
 TEST(Hostile, Configs) {
   const Folder folder;
   folder.write("tensors/model.safetensors",
@@ -171,6 +228,39 @@ TEST(Hostile, Configs) {
     return "{\"architecture\":" + std::string(4'000'000, '[') + std::string(4'000'000, ']') + "}";
   });
   expect("tensors", [] { return std::string(17'000'000, ' '); });
+  const auto with_labels = [](size_t count) {
+    return R"({"architecture":"vit_tiny_patch16_224","label_names":["a")" +
+           repeated(count, [](size_t) { return std::string(",\"a\""); }) + "]}";
+  };
+  expect("JSON of more than 500000 values", [&] { return with_labels(4'000'000); });
+  expect("tensor 'patch_embed.proj.weight' is missing", [&] { return with_labels(400'000); });
+}
+
+TEST(Hostile, TensorsThatShareTheirBytes) {
+  const Folder folder;
+  const std::string file = made(folder, "m.pth", [] {
+    std::vector<std::pair<std::string, std::string>> items;
+    ModelConfig config = weights::config_of("vit_base_patch16_224");
+    for (const auto& demand : weights::demands(config))
+      items.emplace_back(
+          demand.name,
+          pickle::tensor({"0", 6, 0, demand.shape, std::vector<size_t>(demand.shape.size(), 0)}));
+    return pth(pickle::dict(items));
+  });
+  const Finished finished = run({"info", file, "--heads", "12"});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("m.pth: its tensors claim 86567656 numbers in a file of"));
+}
+
+TEST(Hostile, ModelFilesOfTheReviews) {
+  const std::filesystem::path folder =
+      std::filesystem::path(VIT_SOURCE_DIR) / ".." / "shared" / "reviews" / "attacks";
+  if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "needs ../shared/reviews/attacks";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("pickle_") || name.starts_with("branches_"))
+      expect_cheap_refusal(entry.path().string(), name);
+  }
 }
 
 TEST(Cost, AModelTakesLittleMoreMemoryThanItsFile) {

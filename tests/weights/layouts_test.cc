@@ -357,6 +357,9 @@ TEST(Layouts, NamesTheTensorThatIsMissingOrMisshapen) {
       complaint([](RawMap& raw) { raw["blocks.99999999.norm1.weight"] = test::numbered({24}); }),
       "weights.safetensors: tensor 'blocks.99999999.norm1.weight' counts higher than any model, "
       "at most 4096");
+  // An empty tensor has fewer axes than its kind.
+  EXPECT_THAT(complaint([](RawMap& raw) { raw["reg_token"] = test::numbered({0}); }),
+              testing::StartsWith("weights.safetensors: "));
 }
 
 TEST(Layouts, APartThatIsMissingIsNamed) {

@@ -94,8 +94,8 @@ TEST(SaveInt8, RefusesNumbersThatAreNotFiniteAndLeavesNoFile) {
                                                 reinterpret_cast<std::byte*>(values->data())});
   const std::string path = folder.path("m");
   EXPECT_EQ(error_of(folder, [&] { save(path, model, {.dtype = DType::kI8}); }),
-            "m: tensor 'blocks.1.attn.proj.weight' holds numbers that are not finite, which "
-            "int8 cannot; save it as f32");
+            "m: tensor 'blocks.1.attn.proj.weight' holds inf at [4, 4], expected finite numbers; "
+            "the training run diverged, or the file is damaged");
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 

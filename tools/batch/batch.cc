@@ -113,6 +113,7 @@ BatchSettings parse_batch(const cxxopts::ParseResult& arguments) {
 void answer(const Classifier& classifier, const BatchSettings& settings, Row& row) {
   const Image image = load_image(row.input, settings.model.exif);
   const auto logits = classifier.logits({&image, 1});
+  check_answer(logits.front());
   row.predictions = classifier.top(classifier.probabilities(logits.front()), settings.top);
   const auto unlikely = [&](const Prediction& p) { return !(p.probability >= settings.least); };
   std::erase_if(row.predictions, unlikely);

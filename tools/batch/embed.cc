@@ -116,7 +116,10 @@ int run_embed(Arguments arguments) {
   wanted["shape"] = shape;
   wanted["normalize"] = settings.normalize;
   const auto answer = [&](Row& row) {
-    row.features = classifier.features(load_image(row.input, settings.model.exif), kind);
+    std::vector<float> features =
+        classifier.features(load_image(row.input, settings.model.exif), kind);
+    check_answer(features);
+    row.features = std::move(features);
     if (settings.normalize) normalize(row.features, config.width);
   };
   return run_rows(settings.run, {.header = make_header("embed", settings.model, classifier, wanted),

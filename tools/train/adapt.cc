@@ -123,6 +123,7 @@ train::Teaching ask_teacher(const TrainSettings& settings, const train::Dataset&
 int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   const auto start = std::chrono::steady_clock::now();
   auto checkpoint = weights::open(find_model(settings.from));
+  check_tokens(checkpoint.config, kMostTokens, settings.from);
   const train::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
   show_whole(dataset, checkpoint.recipe);
   const Model model =
@@ -167,6 +168,7 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
 
 int train_finetune(TrainSettings settings, ThreadPool& pool) {
   auto checkpoint = weights::open(find_model(settings.from));
+  check_tokens(checkpoint.config, kMostTokens, settings.from);
   const train::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
   show_whole(dataset, checkpoint.recipe);
   settings.training.batches.recipe = checkpoint.recipe;

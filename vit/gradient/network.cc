@@ -5,6 +5,7 @@
 #include "patch/patchify.h"
 #include "patch/position.h"
 #include "vit/base/error.h"
+#include "weights/finite.h"
 
 namespace vit::gradient {
 namespace {
@@ -40,6 +41,7 @@ std::vector<float> positions_for(const weights::Checkpoint& checkpoint, const Mo
     fail(checkpoint.path, ": tensor 'pos_embed' holds ", table.size(), " numbers, expected ",
          all.size());
   table.read_rows(0, table.rows(), all.data());
+  weights::check_finite(table, 0, {all.data(), all.size()}, {checkpoint.path, "pos_embed"});
   const Matrix grid =
       patch::resample_positions(all.view().row_range(covered, stored.position_grid.count()),
                                 stored.position_grid, config.grid(), config.position_resampling);
@@ -57,6 +59,7 @@ std::vector<float> values_of(const weights::Checkpoint& checkpoint, const ModelC
          weights::to_string(weight.shape()), ", expected ", weights::to_string(slot.shape));
   std::vector<float> values(slot.size());
   weight.read_rows(0, weight.rows(), values.data());
+  weights::check_finite(weight, 0, values, {checkpoint.path, slot.name});
   return values;
 }
 

@@ -6,6 +6,7 @@
 #include "vit/base/error.h"
 #include "vit/base/int8.h"
 #include "vit/kernels/int8_linear.h"
+#include "weights/finite.h"
 
 namespace vit {
 namespace {
@@ -28,6 +29,7 @@ Differential bind_differential(const WeightScope& w, const ModelConfig& c, size_
   const size_t half = c.head_width() / 2;
   const float initial = initial_lambda(layer);
   const double lambda = lambda_term(w, "1", "a", half) - lambda_term(w, "2", "b", half);
+  w.check_lambda(static_cast<float>(lambda));
   constexpr float kSubNormEps = 1e-5f;  // fixed in the reference, whatever the model's own
   return {.lambda = static_cast<float>(lambda) + initial,
           .initial = initial,
@@ -98,17 +100,31 @@ void WeightScope::check_int8(std::string_view name, std::span<const std::int8_t>
          ", expected a finite number from 0");
 }
 
+void WeightScope::check_lambda(float lambda) const {
+  if (!std::isfinite(lambda))
+    fail(checkpoint_->path, ": the lambdas of '", prefix_, "' give ", lambda,
+         ", expected a finite number");
+}
+
+void WeightScope::read_rows(std::string_view name, const weights::Weight& weight, size_t first,
+                            size_t count, float* out) const {
+  weight.read_rows(first, count, out);
+  const std::span<const float> numbers(out, count * weight.cols());
+  if (weights::first_not_finite(numbers) != numbers.size())  // names are made for errors only
+    weights::check_finite(weight, first, numbers, {checkpoint_->path, path(name)});
+}
+
 std::vector<float> WeightScope::vector(std::string_view name, size_t n) const {
   std::vector<float> values(n);
   const weights::Weight& weight = demand(name, n, 1);
-  weight.read_rows(0, weight.rows(), values.data());
+  read_rows(name, weight, 0, weight.rows(), values.data());
   return values;
 }
 
 Matrix WeightScope::matrix(std::string_view name, size_t rows, size_t cols) const {
   Matrix values(rows, cols);
   const weights::Weight& weight = demand(name, rows, cols);
-  weight.read_rows(0, weight.rows(), values.data());
+  read_rows(name, weight, 0, weight.rows(), values.data());
   return values;
 }
 
@@ -121,7 +137,7 @@ Linear bind_linear(const WeightScope& w, size_t out, size_t in) {
   const weights::Weight& weight = w.demand("weight", out, in);
   const auto bias = w.has("bias") ? w.vector("bias", out) : std::vector<float>{};
   const auto read = [&](size_t first, size_t count, float* rows) {
-    weight.read_rows(first, count, rows);
+    w.read_rows("weight", weight, first, count, rows);
   };
   const auto read_int8 = [&](size_t row, std::int8_t* integers) {
     const float scale = weight.read_int8_row(row, integers);

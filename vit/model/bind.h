@@ -34,8 +34,14 @@ class WeightScope {
   const weights::Weight& demand(std::string_view name, size_t rows, size_t cols) const;
   /// Throws an Error naming the tensor if stored integers are not what the kernels can take.
   void check_int8(std::string_view name, std::span<const std::int8_t> row, float scale) const;
+  /// Throws an Error naming this place if what differential attention subtracts is not finite.
+  void check_lambda(float lambda) const;
   /// Read for good: see Checkpoint::release().
   void release(const weights::Weight& weight) const { checkpoint_->release(weight); }
+  /// Weight::read_rows() of the weight called `name`. Throws an Error naming the tensor and the
+  /// index of the first number that is not finite.
+  void read_rows(std::string_view name, const weights::Weight& weight, size_t first, size_t count,
+                 float* out) const;
   std::vector<float> vector(std::string_view name, size_t n) const;
   Matrix matrix(std::string_view name, size_t rows, size_t cols) const;
   float scalar(std::string_view name) const { return vector(name, 1).front(); }

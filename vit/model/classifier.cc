@@ -112,8 +112,8 @@ struct Classifier::State {
 };
 
 Classifier Classifier::load(const std::filesystem::path& path, const ClassifierOptions& options) {
-  if (!(options.temperature > 0.0f))
-    fail("temperature is ", options.temperature, ", expected a number above 0");
+  if (!(options.temperature > 0.0f) || !std::isfinite(options.temperature))
+    fail("temperature is ", options.temperature, ", expected a finite number above 0");
   const weights::Checkpoint checkpoint =
       weights::open(path.empty() ? weights::default_model() : path, {.heads = options.heads});
   Recipe recipe = checkpoint.recipe;
@@ -125,12 +125,14 @@ Classifier Classifier::load(const std::filesystem::path& path, const ClassifierO
       checkpoint.recipe)  // a size that somebody chose; a checkpoint's own may leave a rest
     patch::patch_grid(recipe.crop_height, recipe.crop_width, checkpoint.config.patch_height,
                       checkpoint.config.patch_width);
+  validate(recipe, checkpoint.path);
   // The recipe decides the input size: DINOv2's classifiers, say, run at 224 on a table made for
   // 518.
   Model model = load_model(checkpoint, {.image_height = recipe.crop_height,
                                         .image_width = recipe.crop_width,
                                         .positions = options.positions,
-                                        .precision = options.precision});
+                                        .precision = options.precision,
+                                        .most_tokens = options.most_tokens});
   return Classifier(std::make_unique<State>(std::move(model), checkpoint, recipe, options));
 }
 
@@ -228,7 +230,15 @@ std::vector<Prediction> Classifier::classify(const Image& image, size_t k) const
   if (config().classes == 0)
     fail(name(), ": this model has no classifier, its output is features; use logits() for them");
   const auto outputs = logits({&image, 1});
+  check_answer(outputs.front());
   return top(probabilities(outputs.front()), k);
+}
+
+void check_answer(std::span<const float> numbers) {
+  const auto bad = std::ranges::find_if(numbers, [](float x) { return !std::isfinite(x); });
+  if (bad == numbers.end()) return;
+  fail("the model's answer is not finite: number ", bad - numbers.begin(), " of ", numbers.size(),
+       " is ", *bad);
 }
 
 }  // namespace vit

@@ -39,7 +39,8 @@ struct ClassifierOptions {
   std::vector<HeadId> ablate{};                   ///< heads whose output is taken as zero
   /// Of the blocks' linear layers; unset: int8 where the checkpoint stores them so, else float.
   std::optional<Precision> precision{};
-  size_t merge = 0;  ///< tokens merged after each layer
+  size_t merge = 0;                  ///< tokens merged after each layer
+  size_t most_tokens = kMostTokens;  ///< a model of more, at this image size, is refused
 };
 
 /// Immutable after load; every const call may be made from any thread.
@@ -76,6 +77,7 @@ class Classifier {
   /// The `k` most probable classes, best first; equal ones in the order of their index.
   std::vector<Prediction> top(std::span<const float> probabilities, size_t k) const;
 
+  /// Throws an Error if the answer is not finite.
   std::vector<Prediction> classify(const Image& image, size_t k = 5) const;
 
  private:
@@ -83,5 +85,9 @@ class Classifier {
   explicit Classifier(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+/// Throws an Error naming the first number that is NaN or infinite. A model whose weights are all
+/// finite may still overflow on an image.
+void check_answer(std::span<const float> numbers);
 
 }  // namespace vit

@@ -86,6 +86,7 @@ Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& optio
   if (options.image_width != 0) c.image_width = options.image_width;
   if (options.positions) c.position_resampling = *options.positions;
   validate(c, checkpoint.path);
+  check_tokens(c, options.most_tokens, checkpoint.path);
 
   const WeightScope weights(checkpoint);
   model.embedding = bind_embedding(weights, c);

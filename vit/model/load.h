@@ -16,9 +16,11 @@ struct LoadOptions {
   /// Of the blocks' linear layers; unset: 8 bits where they are stored so. Patch projection,
   /// attention, norms and classifier stay in float.
   std::optional<Precision> precision{};
+  size_t most_tokens = kMostTokens;  ///< a model of more is refused
 };
 
-/// Reads, converts and packs every weight once. Afterwards the checkpoint may go.
+/// Reads, converts and packs every weight once. Afterwards the checkpoint may go. Throws an Error
+/// naming the tensor if a number is not finite.
 Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& options = {});
 
 }  // namespace vit

@@ -84,6 +84,7 @@ void fit_register_positions(WeightMap& weights) {
   const auto positions = weights.find("pos_embed");
   if (registers == weights.end() || positions == weights.end() || !weights.contains("cls_token"))
     return;
+  if (registers->second.shape().size() != 3) return;  // empty: fit_tokens() left it as it was
   const Shape shape = positions->second.shape();
   const size_t count = registers->second.shape()[1];
   if (shape.size() != 3 || shape[1] <= 1 || positions->second.parts().size() != 1) return;
