@@ -1,0 +1,153 @@
+#include "tests/tools/random/random_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <list>
+
+#include "vit/base/error.h"
+#include "weights/demand.h"
+#include "weights/save.h"
+
+namespace vit::test {
+namespace {
+
+template <typename Enum>
+Enum any_of(Dice& dice, int count) {
+  return static_cast<Enum>(dice.below(static_cast<size_t>(count)));
+}
+
+/// Mostly in the usual order, sometimes in none.
+std::vector<PrefixToken> random_prefix(Dice& dice) {
+  std::vector<PrefixToken> prefix;
+  if (!dice.once_in(4)) prefix.push_back(PrefixToken::kClass);
+  if (dice.once_in(3)) prefix.push_back(PrefixToken::kDistillation);
+  if (dice.once_in(3)) prefix.resize(prefix.size() + dice.between(1, 3), PrefixToken::kRegister);
+  if (dice.once_in(6) && prefix.size() > 1) std::swap(prefix.front(), prefix.back());
+  return prefix;
+}
+
+void choose_tokens(ModelConfig& c, Dice& dice) {
+  c.patch_height = dice.between(1, 12);
+  c.patch_width = dice.coin() ? c.patch_height : dice.between(1, 12);
+  c.image_height = c.patch_height * dice.between(1, 5);
+  c.image_width = dice.coin() ? c.patch_width * dice.between(1, 5) : c.image_height;
+  if (dice.once_in(8)) c.image_height += dice.below(c.patch_height);  // pixels left over
+  c.patch_bias = dice.coin();
+  c.patch_norm = dice.once_in(4);
+  c.prefix = random_prefix(dice);
+  c.positions = any_of<PositionKind>(dice, 4);
+  c.positions_cover_prefix = dice.coin();
+  c.position_grid = dice.coin() ? c.grid() : GridSize{dice.between(1, 6), dice.between(1, 6)};
+  c.position_resampling = any_of<PositionResampling>(dice, 4);
+  c.norm_before_blocks = dice.once_in(4);
+}
+
+void choose_encoder(ModelConfig& c, Dice& dice) {
+  c.heads = dice.between(1, 6);
+  c.width = c.heads * dice.between(1, 8);
+  c.key_value_heads = dice.coin() ? c.heads : dice.between(1, c.heads);
+  c.depth = dice.between(1, 3);
+  c.mlp_width = dice.between(1, 48);
+  c.norm = any_of<NormKind>(dice, 2);
+  c.norm_eps = dice.one_of<float>({1e-6f, 1e-5f, 1e-12f, 0.0f, 1.0f});
+  c.block = any_of<BlockKind>(dice, 4);
+  c.branches = dice.once_in(4) ? dice.between(2, 3) : 1;
+  c.attention = dice.once_in(5) ? AttentionKind::kDifferential : AttentionKind::kStandard;
+  c.activation = any_of<Activation>(dice, 6);
+  for (bool* flag : {&c.gated_mlp, &c.qk_norm, &c.attention_norm, &c.mlp_norm, &c.layer_scale})
+    *flag = dice.once_in(3);
+  for (bool* flag : {&c.qkv_bias, &c.projection_bias, &c.mlp_bias}) *flag = !dice.once_in(4);
+}
+
+void choose_head(ModelConfig& c, Dice& dice) {
+  c.final_norm = !dice.once_in(4);
+  c.pooled_norm = dice.once_in(4);
+  c.pooling = any_of<Pooling>(dice, 6);
+  c.pool_prefix = dice.coin();
+  c.distilled_head = dice.once_in(4);
+  c.pre_logits = dice.once_in(4) ? dice.between(1, 40) : 0;
+  c.classes = dice.one_of<size_t>({0, 1, 2, 3, 5, 17, 100});
+  c.head_bias = dice.coin();
+  c.multi_label = dice.once_in(5);
+}
+
+bool is_valid(const ModelConfig& config) {
+  try {
+    validate(config, "random");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+Recipe random_recipe(const ModelConfig& c, Dice& dice) {
+  Recipe recipe;
+  recipe.resize = any_of<ResizeMode>(dice, 4);
+  recipe.interpolation = any_of<Interpolation>(dice, 5);
+  recipe.crop_height = c.image_height;
+  recipe.crop_width = c.image_width;
+  if (dice.once_in(8)) recipe.crop_height = c.patch_height * dice.between(1, 5);
+  recipe.resize_height = dice.coin() ? recipe.crop_height : dice.between(1, 80);
+  recipe.resize_width = dice.coin() ? recipe.resize_height : dice.between(1, 80);
+  recipe.crop_fraction = dice.one_of<double>({0.0, 0.5, 0.9, 1.0, 1.25});
+  for (float& mean : recipe.mean) mean = 0.5f + 0.2f * dice.normal();
+  for (float& deviation : recipe.std) deviation = 0.1f + std::abs(dice.normal());
+  return recipe;
+}
+
+std::vector<std::string> random_labels(size_t classes, Dice& dice) {
+  const std::vector<std::string> kinds{"cat",      "",         "\x1b[31mred\x1b[0m",
+                                       "=1+1",     "a,b\"c",   "line\nfeed",
+                                       "größe 猫", "../../up", std::string(300, 'x')};
+  std::vector<std::string> labels;
+  if (dice.once_in(3)) return labels;
+  for (size_t i = 0; i < classes; ++i)
+    labels.push_back(dice.coin() ? "class-" + std::to_string(i) : dice.one_of(kinds));
+  return labels;
+}
+
+/// Some models overflow: their numbers are finite, and their answers are not.
+float random_gain(Dice& dice) {
+  return dice.once_in(12) ? dice.one_of<float>({0.0f, 1e4f, 1e18f, 1e30f}) : 1.0f;
+}
+
+}  // namespace
+
+ModelConfig random_config(Dice& dice) {
+  while (true) {
+    ModelConfig config;
+    config.architecture = dice.once_in(4) ? "" : "random \x1b[2J model";
+    choose_tokens(config, dice);
+    choose_encoder(config, dice);
+    choose_head(config, dice);
+    if (is_valid(config)) return config;
+  }
+}
+
+void save_random_model(const std::filesystem::path& path, const ModelConfig& config, Dice& dice) {
+  const float gain = random_gain(dice);
+  const bool vectors = dice.coin();  // of the two forms of lambda
+  std::list<std::vector<float>> numbers;
+  weights::WeightMap weights;
+  for (const weights::Demand& demand : weights::demands(config)) {
+    const bool scalar = demand.name.ends_with("lambda_a") || demand.name.ends_with("lambda_b");
+    if (demand.optional && (scalar ? vectors : !vectors) &&
+        demand.name.find("lambda_") != std::string::npos)
+      continue;
+    auto& values = numbers.emplace_back(weights::element_count(demand.shape));
+    for (float& value : values) value = gain * 0.3f * dice.normal();
+    weights.emplace(demand.name,
+                    weights::Tensor{weights::DType::kF32, demand.shape,
+                                    weights::contiguous_strides(demand.shape),
+                                    reinterpret_cast<const std::byte*>(values.data())});
+  }
+  using weights::DType;
+  const DType dtype =
+      gain > 1.0f ? DType::kF32
+                  : dice.one_of<DType>({DType::kF32, DType::kF16, DType::kBf16, DType::kI8});
+  weights::save(path,
+                {config, random_recipe(config, dice), random_labels(config.classes, dice), {}},
+                weights, {.dtype = dtype});
+}
+
+}  // namespace vit::test
