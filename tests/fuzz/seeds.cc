@@ -78,6 +78,13 @@ Seeds pickled_contents() {
       std::string("}") + pickle::text("k") + "}" + pickle::text("k") + "Nss",
       "(I1\nL2L\nF1.5\nG" + bytes_of(1.0) + "J\x01\x02\x03\x04\x8a\x02\x01\x02NC\x01xl",
       "\x95" + bytes_of(std::uint64_t{6}) + "\x8c\x01" + "a\x94\x8c\x01" + "b\x93",
+      // What multiplies: texts of texts, dictionaries of long lists, attributes, storages.
+      pickle::global("a", "b") + "q\x01h\x01h\x01\x93q\x01h\x01h\x01\x93",
+      "](NNNNNNNNeq\x01" + ordered + "q\x02h\x01\x85R0h\x02h\x01\x85R",
+      pickle::global("torch._tensor", "_rebuild_from_type_v2") + "(" + ordered + "N](" +
+          pickle::tuple({pickle::text("w"), tensor}) + "e\x85tR",
+      "}q\x01(" + pickle::text("k") + "h\x01uq\x02" + pickle::global("net", "Net") + ")\x81h\x02" +
+          "bh\x02Q",
   };
 }
 
@@ -184,6 +191,21 @@ Seeds config_seeds() {
   weights::Description said{test::tiny_config(), {}, {"a", "b", "c", "d", "e"}, {"heads"}};
   seeds.push_back(nlohmann::json(weights::self_description(said)).dump());
   seeds.push_back(R"({"architecture":"vit_tiny_patch16_224","model_args":{"img_size":[[1,2],3]}})");
+  return seeds;
+}
+
+Seeds self_description_seeds() {
+  Seeds seeds;
+  for (const size_t branches : {1, 2, 4096}) {
+    weights::Description said{test::tiny_config(), {}, {"a", "b", "c", "d", "e"}, {"heads"}};
+    said.config.branches = branches;
+    said.recipe.crop_height = said.recipe.crop_width = 32;
+    seeds.push_back(nlohmann::json(weights::self_description(said)).dump());
+    said.config.prefix = {PrefixToken::kClass, PrefixToken::kDistillation, PrefixToken::kRegister};
+    said.config.distilled_head = true;
+    said.config.attention = AttentionKind::kDifferential;
+    seeds.push_back(nlohmann::json(weights::self_description(said)).dump());
+  }
   return seeds;
 }
 

@@ -16,6 +16,7 @@ std::vector<std::string> npz_seeds();
 std::vector<std::string> gguf_seeds();
 std::vector<std::string> ggml_seeds();
 std::vector<std::string> config_seeds();
+std::vector<std::string> self_description_seeds();
 std::vector<std::string> image_seeds();
 
 }  // namespace vit::fuzz

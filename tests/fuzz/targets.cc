@@ -104,6 +104,33 @@ void parse_pickle(Bytes bytes) {
   weights::named_tensors(weights::read_pickle(bytes, "fuzz"), "fuzz");
 }
 
+/// A whole file that describes itself: the bytes are its metadata, a JSON object of texts, and its
+/// tensors are whatever the configuration in them demands, as far as they are few.
+void parse_self_description(Bytes bytes) {
+  const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  const nlohmann::json metadata = weights::parse_json(text, "fuzz");
+  weights::Metadata entries;
+  for (const auto& [name, value] : metadata.items())
+    if (value.is_string()) entries.emplace(name, value.get<std::string>());
+  const weights::Description said = weights::read_self_description(entries, "fuzz");
+  validate(said.config, "fuzz");
+  validate(said.recipe, "fuzz");
+  nlohmann::json header{{"__metadata__", entries}};
+  size_t end = 0;
+  constexpr size_t kMostNumbers = 1 << 16, kMostListed = 1000;
+  if (said.config.depth * said.config.branches <= kMostListed)
+    for (const auto& demand : weights::demands(said.config)) {
+      const size_t count = weights::element_count(demand.shape);
+      if (count > kMostNumbers || end > sizeof(float) * kMostNumbers) break;
+      header[demand.name] = {{"dtype", "F32"},
+                             {"shape", demand.shape},
+                             {"data_offsets", {end, end + sizeof(float) * count}}};
+      end += sizeof(float) * count;
+    }
+  const std::string file = weights::test::safetensors(header.dump(), std::string(end, '\0'));
+  parse_tensors(std::as_bytes(std::span(file)));
+}
+
 void parse_npy(Bytes bytes) {
   touch(weights::read_npy(bytes, "fuzz"));
 }
@@ -159,6 +186,7 @@ constexpr Target kTargets[] = {
     {"npz", swallow_errors<parse_tensors>, npz_seeds},
     {"gguf", swallow_errors<parse_tensors>, gguf_seeds},
     {"ggml", swallow_errors<parse_tensors>, ggml_seeds},
+    {"self_description", swallow_errors<parse_self_description>, self_description_seeds},
     {"config", swallow_errors<parse_config>, config_seeds},
     {"image", swallow_errors<parse_image>, image_seeds},
 };
