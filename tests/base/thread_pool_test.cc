@@ -7,6 +7,9 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/few_threads.h"
+#include "vit/base/thread_error.h"
+
 namespace vit {
 namespace {
 
@@ -66,6 +69,12 @@ TEST(ParallelFor, IsSerialWithoutAPool) {
     EXPECT_EQ(worker, 0u);
   });
   EXPECT_EQ(next, 5u);
+}
+
+TEST(ThreadPool, ThrowsWhenAThreadCannotBeStartedAndEndsThoseThatWere) {
+  if (!test::threads_can_be_limited()) GTEST_SKIP() << "memory cannot be limited here";
+  EXPECT_EQ(test::message_with_few_threads([] { ThreadPool pool(1000); }),
+            "cannot start 1000 worker threads: Resource temporarily unavailable");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <vector>
 
 #include "tests/support/random.h"
@@ -147,6 +148,16 @@ TEST(Multiply, ARowIsTheSameToTheBitWhateverTheOtherRowsAre) {
       for (size_t c = 0; c < 45; ++c) EXPECT_EQ(one(0, c), all(r, c));
     }
   }
+}
+
+TEST(Gemm, StartsNoThread) {
+  const Matrix a = test::random_matrix(64, 64, 1), b = test::random_matrix(64, 64, 2);
+  Matrix c(64, 64);
+  gemm(a, b, Transpose::kNo, c);
+  const auto threads = std::filesystem::directory_iterator("/proc/self/task");
+  EXPECT_EQ(std::distance(begin(threads), end(threads)), 1)
+      << "OpenBLAS has started its own; is its serial variant (Debian: libopenblas-serial-dev) "
+         "there?";
 }
 
 }  // namespace

@@ -6,9 +6,12 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "vit/base/thread_error.h"
 
 namespace vit {
 namespace {
@@ -80,22 +83,37 @@ struct ThreadPool::State {
       }
     }
   }
+
+  void end() {
+    {
+      const std::lock_guard lock(mutex);
+      stop = true;
+      ++generation;
+    }
+    work_ready.notify_all();
+    for (std::thread& thread : threads) thread.join();
+  }
 };
 
 ThreadPool::ThreadPool(size_t workers) : state_(std::make_unique<State>()) {
   if (workers == 0) workers = available_threads();
-  for (size_t worker = 1; worker < workers; ++worker)
-    state_->threads.emplace_back([this, worker] { state_->serve(worker); });
+  // A joinable thread must not be destroyed: what was started ends before the error leaves.
+  State* const state = state_.get();
+  try {
+    state->threads.reserve(workers - 1);
+    for (size_t worker = 1; worker < workers; ++worker)
+      state->threads.emplace_back([state, worker] { state->serve(worker); });
+  } catch (const std::system_error& error) {
+    state->end();
+    throw ThreadError(workers, error);
+  } catch (...) {
+    state->end();
+    throw;
+  }
 }
 
 ThreadPool::~ThreadPool() {
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->stop = true;
-    ++state_->generation;
-  }
-  state_->work_ready.notify_all();
-  for (std::thread& thread : state_->threads) thread.join();
+  state_->end();
 }
 
 size_t ThreadPool::size() const {

@@ -7,9 +7,9 @@
 namespace vit {
 namespace {
 
-/// The workers are ours: a second level of threads below them would only get in their way, and the
-/// number of threads would change the bits of a result. Said to OpenBLAS once, before its first
-/// product.
+/// The thread pool is the only level of parallelism: a second one would compete with it, and the
+/// number of threads would change the bits of a result. The build links the serial variant of
+/// OpenBLAS where there is one, for which this does nothing.
 void keep_openblas_single_threaded() {
   [[maybe_unused]] static const bool once = (openblas_set_num_threads(1), true);
 }
