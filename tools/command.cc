@@ -17,6 +17,7 @@
 #include "tools/output/terminal.h"
 #include "tools/pull/pull.h"
 #include "tools/train/train.h"
+#include "vit/base/thread_error.h"
 
 namespace vit::tools {
 namespace {
@@ -113,6 +114,10 @@ int run_program(Arguments arguments) {
     return 2;
   } catch (const OutputClosed&) {
     return 1;
+  } catch (const ThreadError& error) {
+    write_message(std::string(error.what()) + (error.workers() > 1
+                                                   ? "; use --threads 1"
+                                                   : "; raise the limit of processes (ulimit -u)"));
   } catch (const std::bad_alloc&) {
     write_message("out of memory");
   } catch (const std::exception& error) {

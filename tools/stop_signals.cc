@@ -9,7 +9,12 @@ std::atomic<int> signal_number{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 void request_stop(int number) {
-  signal_number = number;
+  int none = 0;
+  if (!signal_number.compare_exchange_strong(none, number)) {
+    // A second one: do not wait any longer. It stays blocked until this function returns.
+    std::signal(number, SIG_DFL);
+    std::raise(number);
+  }
   stop_requested = true;
 }
 
@@ -22,7 +27,7 @@ StopSignals::StopSignals() {
   signal_number = 0;
   struct sigaction action {};
   action.sa_handler = request_stop;
-  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  action.sa_flags = SA_RESTART;
   for (size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], nullptr, &before_[i]);
     if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);

@@ -7,8 +7,8 @@
 
 namespace vit::tools {
 
-/// While it lives, the first SIGINT or SIGTERM sets the flag; the second ends the program. One that
-/// was ignored before, as in a shell's background, stays so.
+/// While it lives, the first SIGINT or SIGTERM sets the flag; a second one, of either kind, ends
+/// the program. One that was ignored before, as in a shell's background, stays ignored.
 class StopSignals {
  public:
   StopSignals();

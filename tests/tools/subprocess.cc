@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
 
 namespace vit::tools {
 namespace {
@@ -72,6 +73,15 @@ Running::~Running() {
 
 void Running::send(int signal) const {
   kill(state_->child, signal);
+}
+
+bool Running::ends_within(std::chrono::seconds limit) const {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  siginfo_t info{};
+  while (waitid(P_PID, static_cast<id_t>(state_->child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == 0 && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return info.si_pid != 0;
 }
 
 Finished Running::wait() {

@@ -1,6 +1,7 @@
 /// Runs the built program as a user would.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -39,6 +40,8 @@ class Running {
   Running& operator=(const Running&) = delete;
 
   void send(int signal) const;
+  /// Waits for its end, so long at most: a program that hangs fails its test, not the whole suite.
+  bool ends_within(std::chrono::seconds limit) const;
   Finished wait();
 
  private:

@@ -41,11 +41,12 @@ EntryKind kind_of(const fs::path& path, unsigned char type) {
 }
 
 /// The first `most` names after `last`, in order.
-std::vector<Candidate> names_after(const fs::path& folder, const std::string& last, size_t most) {
+std::vector<Candidate> names_after(const fs::path& folder, const std::string& last, size_t most,
+                                   const std::atomic<bool>& stop) {
   const std::unique_ptr<DIR, Close> directory(opendir(folder.c_str()));
   if (!directory) fail(folder.string(), ": cannot read this folder: ", std::strerror(errno));
   std::vector<Candidate> smallest;  // a heap, the last of them in front
-  while (true) {
+  while (!stop) {
     errno = 0;
     const dirent* entry = readdir(directory.get());
     if (entry == nullptr && errno != 0)
@@ -68,12 +69,14 @@ std::vector<Candidate> names_after(const fs::path& folder, const std::string& la
 }  // namespace
 
 bool visit_directory(const fs::path& folder,
-                     const std::function<bool(const DirectoryEntry&)>& visit, size_t held) {
+                     const std::function<bool(const DirectoryEntry&)>& visit,
+                     const std::atomic<bool>& stop, size_t held) {
   std::string last;
   while (true) {
-    const auto names = names_after(folder, last, held);
+    const auto names = names_after(folder, last, held, stop);
     for (const auto& [name, type] : names)
-      if (!visit({name, kind_of(folder / name, type)})) return false;
+      if (stop || !visit({name, kind_of(folder / name, type)})) return false;
+    if (stop) return false;
     if (names.size() < held) return true;
     last = names.back().name;
   }

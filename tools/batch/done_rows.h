@@ -26,6 +26,8 @@ class DoneRows {
 
   std::uint64_t rows() const { return rows_; }
   std::uint64_t failed() const { return failed_; }
+  /// Whether all of them were read.
+  bool ended() const { return ended_; }
   /// The number of the first row that was not the next one listed, 0: none.
   std::uint64_t first_difference() const { return first_difference_; }
   /// Rows whose inputs were not listed, once the listing is over.

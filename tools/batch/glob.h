@@ -1,6 +1,7 @@
 /// Patterns such as "photos/**/*.jpg", for a shell that did not expand them.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -9,10 +10,12 @@ namespace vit::tools {
 
 bool is_glob(std::string_view text);
 
-/// Calls `visit` with every path that matches, in the order of the names, until it returns false;
-/// returns false then. `*`, `?` and `[…]` match within a name, `**` any number of folders, nothing
-/// a leading dot that is not written.
+/// Calls `visit` with every path that matches, once each, in the order of the names, until it
+/// returns false or `stop` is set; returns false then. `*`, `?` and `[…]` match within a name, `**`
+/// any number of folders, nothing a leading dot that is not written. What lies below a folder that
+/// matches is not visited: who visits a folder takes all of it.
 bool visit_glob(const std::string& pattern,
-                const std::function<bool(const std::string& path)>& visit);
+                const std::function<bool(const std::string& path)>& visit,
+                const std::atomic<bool>& stop);
 
 }  // namespace vit::tools

@@ -14,6 +14,7 @@
 #include "tools/batch/glob.h"
 #include "tools/batch/name_list.h"
 #include "tools/model_options.h"
+#include "tools/usage_error.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -47,6 +48,8 @@ class Listing {
     const bool there = lstat(operand.c_str(), &status) == 0;
     return there || !is_glob(operand) ? list_path(operand) : list_glob(operand);
   }
+
+  const SkippedFiles& skipped() const { return skipped_; }
 
  private:
   bool give(std::string path) {
@@ -83,9 +86,10 @@ class Listing {
     folders_.push_back(self);
     bool more = true;
     try {
-      more = visit_directory(path, [&](const DirectoryEntry& entry) {
-        return list_entry(joined(path, entry.name), entry);
-      });
+      more = visit_directory(
+          path,
+          [&](const DirectoryEntry& entry) { return list_entry(joined(path, entry.name), entry); },
+          stop_);
     } catch (const Error& error) {
       more = give_problem(path, reason(error, path));
     }
@@ -101,34 +105,45 @@ class Listing {
     }
     if (entry.kind != EntryKind::kFile) return true;
     if (is_archive(entry.name)) return list_archive(path);
-    return !looks_like_image(entry.name) || give(path);
+    if (looks_like_image(entry.name)) return give(path);
+    skipped_.add(entry.name);
+    return true;
   }
 
   bool list_archive(const std::string& path) {
     try {
       const auto file = std::make_shared<const TarFile>(path);
-      return visit_tar(*file, [&](const TarMember& member) {
-        const bool hidden = fs::path(member.name).filename().string().starts_with('.');
-        if (hidden || !looks_like_image(member.name)) return true;
-        Input input;
-        input.path = path + std::string(kMemberMark) + member.name;
-        input.archive = file;
-        input.offset = member.offset;
-        input.size = member.size;
-        return give(std::move(input));
-      });
+      return visit_tar(
+          *file, [&](const TarMember& member) { return list_member(file, member); }, stop_);
     } catch (const Error& error) {
       return give_problem(path, reason(error, path));
     }
   }
 
+  bool list_member(const std::shared_ptr<const TarFile>& file, const TarMember& member) {
+    if (fs::path(member.name).filename().string().starts_with('.')) return true;
+    if (!looks_like_image(member.name)) {
+      skipped_.add(member.name);
+      return true;
+    }
+    Input input;
+    input.path = file->path() + std::string(kMemberMark) + member.name;
+    input.archive = file;
+    input.offset = member.offset;
+    input.size = member.size;
+    return give(std::move(input));
+  }
+
   bool list_glob(const std::string& pattern) {
     bool matched = false;
     try {
-      const bool more = visit_glob(pattern, [&](const std::string& path) {
-        matched = true;
-        return list_path(path);
-      });
+      const bool more = visit_glob(
+          pattern,
+          [&](const std::string& path) {
+            matched = true;
+            return list_path(path);
+          },
+          stop_);
       if (!more) return false;
     } catch (const Error& error) {
       return give_problem(pattern, error.what());
@@ -137,7 +152,9 @@ class Listing {
   }
 
   bool list_file(const std::string& operand) {
-    const int file = ::open(operand.c_str() + 1, O_RDONLY | O_CLOEXEC);
+    // Without O_NONBLOCK a pipe would be waited for here until somebody writes to it, whatever
+    // `stop` says; the list itself waits for what comes.
+    const int file = ::open(operand.c_str() + 1, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
       return give_problem(operand, std::string("cannot open this list: ") + std::strerror(errno));
     const bool more = list_names(file, operand);
@@ -146,8 +163,8 @@ class Listing {
   }
 
   bool list_names(int file, const std::string& name) {
+    NameList names(file, settings_.separator, stop_);
     try {
-      NameList names(file, settings_.separator, stop_);
       while (const auto path = names.next())
         if (!list_path(*path)) return false;
     } catch (const Error& error) {
@@ -160,6 +177,7 @@ class Listing {
   const std::atomic<bool>& stop_;
   const TakeInput& take_;
   std::uint64_t count_ = 0;
+  SkippedFiles skipped_;
   std::vector<std::pair<dev_t, ino_t>> folders_;  ///< from the operand to where we are
 };
 
@@ -176,16 +194,63 @@ void check_readable(const Input& input) {
          " are read");
 }
 
-}  // namespace
-
-void list_inputs(const InputSettings& settings, const std::atomic<bool>& stop,
-                 const TakeInput& take) {
-  Listing listing(settings, stop, take);
-  for (const auto& operand : settings.operands)
-    if (!listing.list_operand(operand)) return;
+/// Why an operand of the command line names nothing, empty if it names something.
+std::string why_nothing(const InputSettings& settings, const std::string& operand) {
+  bool found = false;
+  const TakeInput take_one = [&](const Input&) {
+    found = true;
+    return false;
+  };
+  struct stat status {};
+  const bool there = stat(operand.c_str(), &status) == 0;
+  const int error = errno;
+  if (!there && error != ENOENT && error != ENOTDIR)
+    return std::string("cannot open: ") + std::strerror(error);
+  if (!there && !is_glob(operand)) return "no such file or folder";
+  if (there && S_ISREG(status.st_mode) && !is_archive(operand)) return "";
+  if (!there) {
+    bool matched = false;
+    visit_glob(
+        operand, [&](const std::string&) { return !(matched = true); }, kNeverStop);
+    if (!matched) return "no file or folder matches this pattern";
+  }
+  Listing listing(settings, kNeverStop, take_one);
+  listing.list_operand(operand);
+  if (found) return "";
+  const std::string skipped = listing.skipped().text();
+  return "no image in it, expected files that end in .jpg, .png, .webp, .bmp or .tif" +
+         (skipped.empty() ? "" : "; " + skipped);
 }
 
-Input input_of_row(std::uint64_t number, const std::string& path) {
+}  // namespace
+
+Listed list_inputs(const InputSettings& settings, const std::atomic<bool>& stop,
+                   const TakeInput& take) {
+  Listing listing(settings, stop, take);
+  bool complete = true;
+  for (const auto& operand : settings.operands)
+    if (complete) complete = listing.list_operand(operand);
+  return {complete, listing.skipped()};
+}
+
+void check_operands(const InputSettings& settings) {
+  std::vector<std::string> lines;
+  for (const auto& operand : settings.operands) {
+    if (operand == "-" || operand.starts_with('@')) continue;
+    const std::string why = why_nothing(settings, operand);
+    if (!why.empty()) lines.push_back((operand.empty() ? "''" : operand) + ": " + why);
+  }
+  if (lines.empty()) return;
+  std::string text = lines.size() == 1
+                         ? lines.front()
+                         : std::to_string(lines.size()) + " of " +
+                               std::to_string(settings.operands.size()) + " inputs name nothing:";
+  if (lines.size() > 1)
+    for (const auto& line : lines) text += "\n  " + line;
+  throw UsageError(text);
+}
+
+Input input_of_row(std::uint64_t number, const std::string& path, const std::atomic<bool>& stop) {
   Input input;
   input.number = number;
   input.path = path;
@@ -195,13 +260,14 @@ Input input_of_row(std::uint64_t number, const std::string& path) {
   const std::string wanted = path.substr(mark + kMemberMark.size());
   try {
     const auto file = std::make_shared<const TarFile>(path.substr(0, mark));
-    visit_tar(*file, [&](const TarMember& member) {
+    const auto take = [&](const TarMember& member) {
       if (member.name != wanted) return true;
       input.archive = file;
       input.offset = member.offset;
       input.size = member.size;
       return false;
-    });
+    };
+    visit_tar(*file, take, stop);
     if (!input.archive) input.problem = "no such member in this archive";
   } catch (const Error& error) {
     input.problem = reason(error, path.substr(0, mark));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "patch/image.h"
+#include "tools/batch/skipped.h"
 #include "tools/batch/tar.h"
 
 namespace vit::tools {
@@ -34,14 +35,25 @@ struct InputSettings {
 /// Takes an input; false: enough.
 using TakeInput = std::function<bool(Input)>;
 
+struct Listed {
+  bool complete = false;  ///< nobody has ended it before its end
+  SkippedFiles skipped;   ///< of the folders and archives as far as they were listed
+};
+
 /// Lists in the order of the operands; folders and globs in the order of the names' bytes, .tar
 /// files in their own. Never throws for what is listed: an input that cannot be read has a
-/// `problem`. `stop` ends a wait for standard input.
-void list_inputs(const InputSettings& settings, const std::atomic<bool>& stop,
-                 const TakeInput& take);
+/// `problem`. `stop` ends it within a moment, also while it waits for names.
+Listed list_inputs(const InputSettings& settings, const std::atomic<bool>& stop,
+                   const TakeInput& take);
 
-/// The input of a row that was written earlier.
-Input input_of_row(std::uint64_t number, const std::string& path);
+/// Throws a UsageError that states every operand which names nothing: a path that is not there, a
+/// pattern without a match, a folder or an archive without images. Lists are not looked into: what
+/// they name is a row.
+void check_operands(const InputSettings& settings);
+
+/// The input of a row that was written earlier. `stop` ends the search in an archive; the input is
+/// then of no use.
+Input input_of_row(std::uint64_t number, const std::string& path, const std::atomic<bool>& stop);
 
 /// The bytes of the file, or of the member. Throws an Error that opens with the path.
 std::vector<std::byte> read_bytes(const Input& input);

@@ -38,16 +38,19 @@ std::optional<std::string> NameList::next() {
 bool NameList::read_more() {
   buffer_.erase(0, at_);
   at_ = 0;
-  pollfd waiting{.fd = file_, .events = POLLIN, .revents = 0};
-  while (poll(&waiting, 1, kPatience) == 0)
-    if (stop_) return false;
   std::array<char, 65536> bytes;
-  ssize_t count = 0;
-  do count = ::read(file_, bytes.data(), bytes.size());
-  while (count < 0 && errno == EINTR && !stop_);
-  if (count < 0) fail("cannot read the list: ", std::strerror(errno));
-  buffer_.append(bytes.data(), static_cast<std::size_t>(count));
-  return count > 0;
+  while (!stop_) {
+    // Only what is there is read: a signal ends a poll, but read() would be started again after it.
+    pollfd waiting{.fd = file_, .events = POLLIN, .revents = 0};
+    const int ready = poll(&waiting, 1, kPatience);
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    const ssize_t count = ready < 0 ? -1 : ::read(file_, bytes.data(), bytes.size());
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count < 0) fail("cannot read the list: ", std::strerror(errno));
+    buffer_.append(bytes.data(), static_cast<std::size_t>(count));
+    return count > 0;
+  }
+  return false;
 }
 
 }  // namespace vit::tools

@@ -6,8 +6,11 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "vit/base/thread_error.h"
 
 namespace vit::tools {
 namespace {
@@ -142,16 +145,26 @@ void write_all(Flow& flow, const std::atomic<bool>& stop, const PipelineParts& p
   }
 }
 
+/// Workers first: while one of them is missing nothing is listed, so nothing has begun.
+void start(std::vector<std::jthread>& threads, Flow& flow, const PipelineSize& size,
+           const PipelineParts& parts) {
+  try {
+    for (size_t i = 0; i < size.workers; ++i) threads.emplace_back([&] { work_off(flow, parts); });
+    threads.emplace_back([&] { list_into(flow, parts); });
+  } catch (const std::system_error& error) {
+    throw ThreadError(size.workers, error);
+  }
+}
+
 }  // namespace
 
 void run_pipeline(const PipelineSize& size, const std::atomic<bool>& stop,
                   const PipelineParts& parts) {
   Flow flow(size.window);
   {
-    std::vector<std::jthread> threads;
-    threads.emplace_back([&] { list_into(flow, parts); });
-    for (size_t i = 0; i < size.workers; ++i) threads.emplace_back([&] { work_off(flow, parts); });
+    std::vector<std::jthread> threads;  // joined before the flow ends, so the flow is closed before
     try {
+      start(threads, flow, size, parts);
       write_all(flow, stop, parts);
     } catch (...) {
       flow.close_because(std::current_exception());

@@ -26,8 +26,9 @@ struct PipelineParts {
 };
 
 /// Returns when everything is written. When `stop` becomes true, inputs that a worker has begun are
-/// finished and written, and nothing else is. Throws what a part has thrown; all rows before are
-/// written.
+/// finished and written, and nothing else is: who wants to know whether that was all compares what
+/// was listed with what was written. Throws what a part has thrown; all rows before are written.
+/// Throws a ThreadError, before anything is written, if its threads cannot be started.
 void run_pipeline(const PipelineSize& size, const std::atomic<bool>& stop,
                   const PipelineParts& parts);
 

@@ -1,6 +1,7 @@
 #include "tools/batch/progress.h"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -32,6 +33,11 @@ std::string time_left(const RunState& state) {
     std::snprintf(text.data(), text.size(), "%ju:%02ju:%02ju", std::uintmax_t{seconds / 3600},
                   std::uintmax_t{seconds / 60 % 60}, std::uintmax_t{seconds % 60});
   return std::string(", ") + text.data() + " left";
+}
+
+bool output_is_file() {
+  struct stat status {};
+  return fstat(STDOUT_FILENO, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 size_t error_columns() {
@@ -69,7 +75,11 @@ std::string progress_bar(const RunState& state, std::size_t columns) {
   return display_width(line) < columns ? line : fit(line, columns - 1);
 }
 
-RunProgress::RunProgress(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+RunProgress::RunProgress(bool quiet, bool rows_on_output)
+    : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {
+  // Also a pipe: what reads it may write to the same terminal (`vit batch … -o - | grep tabby`).
+  if (terminal_ && rows_on_output && !output_is_file()) quiet_ = true;
+}
 
 RunProgress::~RunProgress() {
   clear();

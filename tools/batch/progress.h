@@ -27,8 +27,9 @@ std::string progress_bar(const RunState& state, std::size_t columns);
 
 class RunProgress {
  public:
-  /// `quiet`: says nothing.
-  explicit RunProgress(bool quiet);
+  /// `quiet`: shows nothing. `rows_on_output`: rows go to standard output, and may share its
+  /// terminal with a bar, so there is one only if they go to a file.
+  RunProgress(bool quiet, bool rows_on_output);
   ~RunProgress();
   RunProgress(const RunProgress&) = delete;
   RunProgress& operator=(const RunProgress&) = delete;

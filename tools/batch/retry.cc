@@ -48,11 +48,14 @@ bool Retry::stale(const Json& header) const {
   return false;
 }
 
-void Retry::list(const std::atomic<bool>& stop, const TakeInput& take) const {
+Listed Retry::list(const std::atomic<bool>& stop, const TakeInput& take) const {
   Results before = open(settings_.output);
   before.read_header();
-  while (const auto row = next_failed(before))
-    if (stop || !take(input_of_row(row->number, row->path))) return;
+  while (const auto row = next_failed(before)) {
+    Input input = input_of_row(row->number, row->path, stop);
+    if (stop || !take(std::move(input))) return {};
+  }
+  return {.complete = true, .skipped = {}};
 }
 
 void Retry::apply() const {

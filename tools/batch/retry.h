@@ -23,7 +23,7 @@ class Retry {
   /// Whether what is there is of another retry.
   bool stale(const Json& header) const;
   /// The inputs of the failed rows.
-  void list(const std::atomic<bool>& stop, const TakeInput& take) const;
+  Listed list(const std::atomic<bool>& stop, const TakeInput& take) const;
   void apply() const;
 
  private:

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 #include <thread>
 
 #include "tools/batch/done_rows.h"
@@ -18,6 +20,7 @@
 #include "tools/stop_signals.h"
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
+#include "vit/base/thread_error.h"
 
 namespace vit::tools {
 namespace {
@@ -44,20 +47,16 @@ bool can_be_read_twice(const std::string& operand) {
          (!operand.starts_with('@') || fs::is_regular_file(operand.substr(1), ignored));
 }
 
-/// Counts the inputs in a thread of its own, for the time that is left.
+/// Counts the inputs in a thread of its own, for the time that is left. A count that cannot be had
+/// is no reason to end.
 class Counter {
  public:
   Counter(const RunSettings& settings, bool wanted) {
     if (!wanted || !std::ranges::all_of(settings.inputs.operands, can_be_read_twice)) return;
-    thread_ = std::jthread([this, &settings] {
-      std::uint64_t count = 0;
-      list_inputs(settings.inputs, stop_, [&](const Input& input) {
-        if (!settings.shard || is_ours(*settings.shard, input.path)) ++count;
-        return true;
-      });
-      total_ = count;
-      known_ = !stop_;
-    });
+    try {
+      thread_ = std::jthread([this, &settings] { count(settings); });
+    } catch (const std::system_error&) {
+    }
   }
   ~Counter() { stop_ = true; }
 
@@ -67,13 +66,27 @@ class Counter {
   }
 
  private:
+  void count(const RunSettings& settings) {
+    try {
+      std::uint64_t count = 0;
+      const TakeInput take = [&](const Input& input) {
+        if (!settings.shard || is_ours(*settings.shard, input.path)) ++count;
+        return true;
+      };
+      const bool complete = list_inputs(settings.inputs, stop_, take).complete;
+      total_ = count;
+      known_ = complete;
+    } catch (const std::bad_alloc&) {
+    }
+  }
+
   std::atomic<bool> stop_{false};
   std::atomic<bool> known_{false};
   std::atomic<std::uint64_t> total_{0};
   std::jthread thread_;
 };
 
-using List = std::function<void(const std::atomic<bool>& stop, const TakeInput& take)>;
+using List = std::function<Listed(const std::atomic<bool>& stop, const TakeInput& take)>;
 
 /// One way through a list of inputs.
 class Run {
@@ -85,7 +98,7 @@ class Run {
         header_(with_shard(parts.header, settings.shard)),
         results_(settings.output, settings.kind, settings.shape),
         done_(results_),
-        progress_(settings.quiet),
+        progress_(settings.quiet, settings.kind == ResultKind::kStandardOutput),
         counter_(settings, !settings.quiet) {}
 
   /// The exit status of a run that was stopped, none: it is complete.
@@ -100,12 +113,14 @@ class Run {
       results_.flush();
     } catch (const OutputClosed&) {
       throw;
+    } catch (const ThreadError&) {
+      throw;
     } catch (const Error& error) {
       progress_.clear();
-      fail(error.what(), "\n", safe_rows_text());
+      fail(error.what(), resumable() ? "\nthe rows so far are safe; " + advice() : "");
     }
     progress_.clear();
-    if (signals_.number() != 0 && !listed_all_) return say_stopped();
+    if (!complete()) return say_stopped();
     results_.finish();
     return std::nullopt;
   }
@@ -113,11 +128,15 @@ class Run {
   /// Says and marks that everything is there.
   int conclude() {
     const std::uint64_t rows = done_.rows() + written_, failed = done_.failed() + failed_;
-    if (settings_.shard) write_marker(rows, failed);
     if (listing_.count == 0)
       fail("no image found: the inputs hold no file that ends in .jpg, .png, .webp, .bmp or .tif");
+    if (settings_.shard) write_marker(rows, failed);
     if (!settings_.quiet) say_done(rows, failed);
-    return failed != 0 && settings_.strict ? 1 : 0;
+    // A shard is a part: whether all has failed is known when all parts are there.
+    const bool nothing = failed == rows && rows != 0 && !settings_.shard;
+    if (nothing && settings_.quiet)
+      write_message(output_name() + ": no row succeeded: " + format_count(failed) + " failed");
+    return nothing || (failed != 0 && settings_.strict) ? 1 : 0;
   }
 
  private:
@@ -132,8 +151,7 @@ class Run {
   void list(const List& inputs, const TakeInput& take) {
     // The listing makes rows of the errors it meets; those of our file are not its own.
     std::exception_ptr problem;
-    bool enough = false;
-    inputs(signals_.flag(), [&](Input input) {
+    listed_ = inputs(signals_.flag(), [&](Input input) {
       listing_.add(input.path);
       if (settings_.shard && !is_ours(*settings_.shard, input.path)) return true;
       try {
@@ -143,13 +161,15 @@ class Run {
         problem = std::current_exception();
         return false;
       }
-      enough = !take(std::move(input));
-      return !enough;
+      ++wanted_;
+      return take(std::move(input));
     });
     if (problem) std::rethrow_exception(problem);
-    unlisted_ = done_.unlisted();
-    listed_all_ = !enough && !signals_.flag();
+    if (listed_.complete) unlisted_ = done_.unlisted();
   }
+
+  /// A fact of what was written, not of what was listed: a signal may come between the two.
+  bool complete() const { return listed_.complete && written_ == wanted_; }
 
   void note_difference() {
     if (done_.first_difference() == 0 || difference_noted_) return;
@@ -201,13 +221,20 @@ class Run {
             .seconds = progress_.seconds()};
   }
 
-  std::string safe_rows_text() const {
-    return "the rows so far are safe; run the same command again to go on";
-  }
+  bool resumable() const { return settings_.kind != ResultKind::kStandardOutput; }
+  static std::string advice() { return "run the same command again to go on"; }
+
+  std::string output_name() const { return resumable() ? settings_.output.string() : "done"; }
 
   int say_stopped() {
-    write_message("stopped after " + format_count(done_.rows() + written_) +
-                  " rows; run the same command again to go on");
+    assert(signals_.number() != 0);
+    const std::uint64_t rows = done_.rows() + written_;
+    // Who is stopped while still reading the earlier rows has not counted them all.
+    const bool counted = written_ != 0 || done_.ended();
+    std::string text = "stopped";
+    if (counted) text += " after " + format_count(rows) + (rows == 1 ? " row" : " rows");
+    text += "; " + (resumable() ? advice() : "the rest is missing");
+    write_message(text);
     return 128 + signals_.number();
   }
 
@@ -217,6 +244,8 @@ class Run {
     json["failed"] = failed;
     json["listed"] = listing_.count;
     json["listing"] = listing_.hash;
+    json["skipped"] = Json::object();
+    for (const auto& [ending, count] : listed_.skipped.counts()) json["skipped"][ending] = count;
     const std::string text = dump(json) + "\n";
     AtomicFile file(done_marker(settings_.output));
     file.write(std::as_bytes(std::span(text)));
@@ -224,9 +253,7 @@ class Run {
   }
 
   void say_done(std::uint64_t rows, std::uint64_t failed) const {
-    std::string text =
-        settings_.kind == ResultKind::kStandardOutput ? "done" : settings_.output.string();
-    text += ": " + format_count(rows) + (rows == 1 ? " row" : " rows");
+    std::string text = output_name() + ": " + format_count(rows) + (rows == 1 ? " row" : " rows");
     if (failed != 0) text += ", " + format_count(failed) + " failed";
     if (written_ == 0) text += ", nothing was left to do";
     if (unlisted_ != 0)
@@ -234,6 +261,8 @@ class Run {
     std::array<char, 64> rate{};
     std::snprintf(rate.data(), rate.size(), ", %.1f images/s", rate_of(state()));
     if (written_ != 0) text += rate.data();
+    const std::string skipped = listed_.skipped.text();
+    if (!skipped.empty()) text += "; " + skipped;
     write_message(text);
   }
 
@@ -246,8 +275,9 @@ class Run {
   RunProgress progress_;
   ListingSum listing_;
   bool difference_noted_ = false;
-  bool listed_all_ = false;
+  Listed listed_;
   std::uint64_t unlisted_ = 0;
+  std::uint64_t wanted_ = 0;  ///< inputs of ours that had no row
   std::uint64_t written_ = 0, failed_ = 0;
   std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
   Counter counter_;  ///< last: its thread ends first
@@ -267,8 +297,9 @@ std::optional<int> retry_failed(const RunSettings& settings, const RunParts& par
   again.inputs.operands.assign(1, "-");  // cannot be counted
   {
     Run run(again, parts, signals);
-    const auto stopped = run.go_through(
-        [&](const std::atomic<bool>& stop, const TakeInput& take) { retry.list(stop, take); });
+    const auto stopped = run.go_through([&](const std::atomic<bool>& stop, const TakeInput& take) {
+      return retry.list(stop, take);
+    });
     if (stopped) return stopped;
   }
   retry.apply();
@@ -286,7 +317,7 @@ int run_rows(const RunSettings& settings, const RunParts& parts) {
     if (const auto stopped = retry_failed(settings, parts, signals)) return *stopped;
   Run run(settings, parts, signals);
   const auto stopped = run.go_through([&](const std::atomic<bool>& stop, const TakeInput& take) {
-    list_inputs(settings.inputs, stop, take);
+    return list_inputs(settings.inputs, stop, take);
   });
   return stopped ? *stopped : run.conclude();
 }

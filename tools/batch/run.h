@@ -44,7 +44,8 @@ struct RunParts {
   std::function<void(Row& row)> before_writing;
 };
 
-/// The exit status: 0 when every input has its row, 128 + N when signal N has ended it.
+/// The exit status: 0 when every input has its row in the output, 1 when no row (with `strict`: not
+/// every row) succeeded, 128 + N when signal N came before all rows were written.
 int run_rows(const RunSettings& settings, const RunParts& parts);
 
 }  // namespace vit::tools

@@ -32,7 +32,7 @@ void add_run_options(cxxopts::Options& options) {
       {
           {"restart", "throw away what an earlier run has written"},
           {"retry-failed", "try the failed rows of an earlier run again, in their places"},
-          {"strict", "exit status 1 if any row has failed"},
+          {"strict", "exit status 1 if any row has failed, not only if all have"},
           {"0,null", "names in lists end with a zero byte instead of a line break"},
           {"batch", "images under way at most, 16 for each thread unless given", text(), "N"},
           {"q,quiet", "no progress"},
@@ -48,6 +48,7 @@ RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t thr
   for (const auto& operand : settings.inputs.operands)
     if (operand.starts_with('@') && access(operand.c_str() + 1, R_OK) != 0)
       fail_usage("'", operand, "': cannot read this list: ", std::strerror(errno));
+  check_operands(settings.inputs);
   if (!arguments.count("output")) fail_usage("no output given, expected -o OUT");
   settings.output = arguments["output"].as<std::string>();
   settings.restart = arguments.count("restart") != 0;

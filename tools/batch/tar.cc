@@ -1,10 +1,12 @@
 #include "tools/batch/tar.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -36,12 +38,17 @@ class Block {
     return whole.substr(0, whole.find('\0'));
   }
 
-  /// Octal digits, or big-endian with the highest bit set (GNU, for more than 8 GB).
+  /// Octal digits, or big-endian with the highest bit set (GNU, for more than 8 GB). None for what
+  /// is neither, negative or longer than 64 bits.
   std::optional<std::uint64_t> number(std::size_t at, std::size_t length) const {
     std::uint64_t value = 0;
     if ((text_[at] & '\x80') != 0) {
-      for (std::size_t i = at + length - 8; i < at + length; ++i)
-        value = value << 8 | static_cast<unsigned char>(text_[i]);
+      const std::size_t low = at + length - 8;
+      for (std::size_t i = at; i < at + length; ++i) {
+        const auto byte = static_cast<unsigned char>(text_[i]);
+        if (i < low && byte != (i == at ? 0x80 : 0)) return std::nullopt;
+        value = value << 8 | (i == at ? byte & 0x7fu : byte);
+      }
       return value;
     }
     bool digits = false;
@@ -80,19 +87,29 @@ struct Overrides {
   std::optional<std::uint64_t> size;
 };
 
-/// Records "LENGTH KEY=VALUE\n".
-void read_pax(std::string_view records, Overrides& overrides) {
+std::optional<std::uint64_t> decimal(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// Records "LENGTH KEY=VALUE\n", each as long as it says. False if one is not.
+bool read_pax(std::string_view records, Overrides& overrides) {
   while (!records.empty()) {
-    const std::size_t length =
-        std::strtoull(std::string(records.substr(0, 20)).c_str(), nullptr, 10);
-    const std::size_t blank = records.find(' '), equals = records.find('=');
-    if (length == 0 || length > records.size() || blank > length || equals > length) return;
-    const auto key = records.substr(blank + 1, equals - blank - 1);
-    const auto value = records.substr(equals + 1, length - equals - 2);
+    const std::size_t blank = records.substr(0, 20).find(' ');
+    const auto length = decimal(records.substr(0, blank == records.npos ? 0 : blank));
+    if (!length || *length > records.size() || *length < blank + 2) return false;
+    const std::string_view record = records.substr(blank + 1, *length - blank - 1);
+    const std::size_t equals = record.find('=');
+    if (equals == record.npos || !record.ends_with('\n')) return false;
+    const auto key = record.substr(0, equals);
+    const auto value = record.substr(equals + 1, record.size() - equals - 2);
     if (key == "path") overrides.name = std::string(value);
-    if (key == "size") overrides.size = std::strtoull(std::string(value).c_str(), nullptr, 10);
-    records.remove_prefix(length);
+    if (key == "size" && !(overrides.size = decimal(value))) return false;
+    records.remove_prefix(*length);
   }
+  return true;
 }
 
 class Walk {
@@ -100,8 +117,8 @@ class Walk {
   Walk(const TarFile& file, const std::function<bool(const TarMember&)>& visit)
       : file_(file), visit_(visit) {}
 
-  bool run() {
-    while (true) {
+  bool run(const std::atomic<bool>& stop) {
+    while (!stop) {
       const auto bytes = file_.read(at_, kBlock);
       // Some writers leave out the two blocks of zeros at the end.
       if (bytes.empty() && at_ != 0) return true;
@@ -113,6 +130,7 @@ class Walk {
              ": no member header at byte ", at_);
       if (!take(block)) return false;
     }
+    return false;
   }
 
  private:
@@ -123,7 +141,7 @@ class Walk {
     const char type = block.type();
     if (type == 'L' || type == 'x' || type == 'g' || type == 'K') {
       read_extension(type, start, *size);
-      at_ = start + padded(*size);
+      move_behind(start, *size);
       return true;
     }
     TarMember member{overrides_.name.value_or(block.name()), start,
@@ -131,10 +149,15 @@ class Walk {
     overrides_ = {};
     const bool regular = type == '0' || type == '\0' || type == '7';
     const bool has_content = regular || (type != '1' && type != '2' && type != '5');
-    at_ = start + (has_content ? padded(member.size) : 0);
+    move_behind(start, has_content ? member.size : 0);
     if (!regular || member.name.ends_with('/')) return true;
-    if (member.size != 0 && file_.read(start + member.size - 1, 1).empty()) cut_short();
     return visit_(member);
+  }
+
+  /// Only past what the file has: a size near 2^64 would lead back to where we are.
+  void move_behind(std::uint64_t start, std::uint64_t size) {
+    if (start > file_.size() || size > file_.size() - start) cut_short();
+    at_ = start + padded(size);
   }
 
   void read_extension(char type, std::uint64_t start, std::uint64_t size) {
@@ -144,7 +167,8 @@ class Walk {
     if (bytes.size() < size) cut_short();
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (type == 'L') overrides_.name = std::string(text.substr(0, text.find('\0')));
-    if (type == 'x') read_pax(text, overrides_);
+    if (type == 'x' && !read_pax(text, overrides_))
+      fail(file_.path(), ": damaged tar archive: a pax header that cannot be read at byte ", at_);
   }
 
   [[noreturn]] void cut_short() const {
@@ -164,6 +188,8 @@ TarFile::TarFile(const std::filesystem::path& path)
   if (file_ < 0)
     fail(path_, errno == ENOENT ? ": no such file" : ": cannot open: ",
          errno == ENOENT ? "" : std::strerror(errno));
+  struct stat status {};
+  if (fstat(file_, &status) == 0) size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
 TarFile::~TarFile() {
@@ -185,8 +211,9 @@ std::vector<std::byte> TarFile::read(std::uint64_t offset, std::size_t count) co
   return bytes;
 }
 
-bool visit_tar(const TarFile& file, const std::function<bool(const TarMember&)>& visit) {
-  return Walk(file, visit).run();
+bool visit_tar(const TarFile& file, const std::function<bool(const TarMember&)>& visit,
+               const std::atomic<bool>& stop) {
+  return Walk(file, visit).run(stop);
 }
 
 }  // namespace vit::tools

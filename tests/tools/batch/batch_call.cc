@@ -1,6 +1,7 @@
 #include "tests/tools/batch/batch_call.h"
 
 #include <sqlite3.h>
+#include <zlib.h>
 
 #include <cstdio>
 #include <sstream>
@@ -19,6 +20,19 @@ std::string bitmap(unsigned char red, unsigned char green, unsigned char blue) {
     bytes += static_cast<char>(red);
   }
   return bytes;
+}
+
+std::string big_endian(std::size_t number) {
+  std::string bytes;
+  for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(number >> shift);
+  return bytes;
+}
+
+/// `content`: the kind of the chunk, four letters, and its data.
+std::string png_chunk(const std::string& content) {
+  const auto* bytes = reinterpret_cast<const Bytef*>(content.data());
+  return big_endian(content.size() - 4) + content +
+         big_endian(crc32(0, bytes, static_cast<uInt>(content.size())));
 }
 
 std::string rows_of_database(const std::string& path) {
@@ -57,6 +71,26 @@ Finished batch(std::vector<std::string> more) {
 
 std::string image_bytes() {
   return bitmap(200, 100, 50);
+}
+
+std::string photograph(std::size_t width, std::size_t height, unsigned seed) {
+  std::string rows;
+  for (std::size_t y = 0; y < height; ++y) {
+    rows += '\0';  // no filter
+    for (std::size_t x = 0; x < width; ++x)
+      for (const std::size_t value : {x * seed, y * seed + x / 3, (x ^ y) + seed})
+        rows += static_cast<char>(value);
+  }
+  uLongf size = compressBound(rows.size());
+  std::string packed(size, '\0');
+  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
+                reinterpret_cast<const Bytef*>(rows.data()), rows.size(), 1) != Z_OK)
+    throw std::runtime_error("cannot pack an image");
+  packed.resize(size);
+  const std::string header =
+      big_endian(width) + big_endian(height) + std::string("\x08\x02\0\0\0", 5);  // 8 bits, RGB
+  return "\x89PNG\r\n\x1a\n" + png_chunk("IHDR" + header) + png_chunk("IDAT" + packed) +
+         png_chunk("IEND");
 }
 
 void write_images(const Folder& folder, size_t count) {

@@ -17,6 +17,9 @@ Call batch_call(std::vector<std::string> more);
 /// The bytes of an image that the model of the tests can classify.
 std::string image_bytes();
 
+/// A PNG of this size with something to see, for which the program needs a while.
+std::string photograph(std::size_t width, std::size_t height, unsigned seed);
+
 /// Different small images: in/000.png …, every seventh of them broken.
 void write_images(const Folder& folder, size_t count);
 

@@ -1,15 +1,18 @@
 /// What a command line names: folders, patterns, lists and archives, one image after the other.
 #include "tools/batch/inputs.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "tests/tools/batch/tar_builder.h"
 #include "tests/tools/subprocess.h"
 #include "tools/batch/directory.h"
 #include "tools/batch/name_list.h"
+#include "tools/usage_error.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -20,8 +23,6 @@ using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-const std::atomic<bool> kNeverStop{false};
 
 std::vector<Input> inputs_of(const std::vector<std::string>& operands, char separator = '\n') {
   std::vector<Input> inputs;
@@ -58,7 +59,7 @@ TEST(Directory, HasItsNamesInOrderHoweverFewItHolds) {
           names.push_back(entry.name);
           return true;
         },
-        held));
+        kNeverStop, held));
     EXPECT_EQ(names, expected) << held;
   }
 }
@@ -142,6 +143,57 @@ TEST(Inputs, MatchPatternsThatTheShellLeft) {
               ElementsAre("in/*.png !! no such file, and nothing matches it as a pattern"));
 }
 
+TEST(Inputs, CountEachFileOnceWhateverAPatternMatches) {
+  const Folder folder;
+  for (const auto* name :
+       {"in/1.jpg", "in/a/2.jpg", "in/a/b/3.jpg", "in/a/b/a/b/4.jpg", "in/c/5.jpg"})
+    folder.write(name, "");
+  const auto all =
+      ElementsAre("in/1.jpg", "in/a/2.jpg", "in/a/b/3.jpg", "in/a/b/a/b/4.jpg", "in/c/5.jpg");
+  for (const auto* pattern : {"in/**", "in/**/*", "in/**/**", "i*/**", "**", "in/**/**/*"})
+    EXPECT_THAT(listed(folder, {folder.path(pattern)}), all) << pattern;
+  EXPECT_THAT(listed(folder, {folder.path("in/**/b")}),
+              ElementsAre("in/a/b/3.jpg", "in/a/b/a/b/4.jpg"));
+  EXPECT_THAT(listed(folder, {folder.path("in/**/a/**/*.jpg")}),
+              ElementsAre("in/a/2.jpg", "in/a/b/3.jpg", "in/a/b/a/b/4.jpg"));
+  EXPECT_THAT(listed(folder, {folder.path("**/b/*.jpg")}),
+              ElementsAre("in/a/b/3.jpg", "in/a/b/a/b/4.jpg"));
+}
+
+TEST(Inputs, MatchHiddenNamesOnlyWhereTheyAreWritten) {
+  const Folder folder;
+  for (const auto* name : {"in/.h/1.jpg", "in/a/.h/2.jpg", "in/a/3.jpg"}) folder.write(name, "");
+  EXPECT_THAT(listed(folder, {folder.path("in/**/*.jpg")}), ElementsAre("in/a/3.jpg"));
+  EXPECT_THAT(listed(folder, {folder.path("in/**/.h/*.jpg")}),
+              ElementsAre("in/.h/1.jpg", "in/a/.h/2.jpg"));
+}
+
+TEST(Inputs, CountByTheirEndingWhatTheyPassOver) {
+  const Folder folder;
+  for (const auto* name : {"in/a.jpg", "in/b.HEIC", "in/c.heic", "in/d/e.mp4", "in/README",
+                           "in/.hidden.heic", "in/.hidden/f.heic", "in/ends."})
+    folder.write(name, "");
+  folder.write("in/t.tar", tar_member("1.jpg", "x") + tar_member("x/1.json", "{}") +
+                               tar_member("._1.json", "{}") + tar_end());
+  const auto skipped = [&](const std::vector<std::string>& operands) {
+    return list_inputs({operands, '\n'}, kNeverStop, [](const Input&) { return true; }).skipped;
+  };
+  EXPECT_EQ(skipped({folder.path("in")}).text(),
+            "skipped: 2 .heic, 2 with no ending, 1 .json, 1 .mp4");
+  EXPECT_THAT(skipped({folder.path("in")}).counts(),
+              ElementsAre(testing::Pair(".heic", 2), testing::Pair(".json", 1),
+                          testing::Pair(".mp4", 1), testing::Pair("no ending", 2)));
+  EXPECT_EQ(skipped({folder.path("in/a.jpg"), folder.path("in/README")}).text(), "");
+}
+
+TEST(SkippedFiles, KeepFewEndingsHoweverManyThereAre) {
+  SkippedFiles skipped;
+  for (int i = 0; i < 100'000; ++i) skipped.add("a." + std::to_string(i));
+  skipped.add("a." + std::string(100'000, 'x'));
+  EXPECT_EQ(skipped.counts().size(), 101u);
+  EXPECT_EQ(skipped.counts().at("other endings"), 100'001u - 100u);
+}
+
 TEST(Inputs, TakeAFileWhoseNameLooksLikeAPattern) {
   const Folder folder;
   folder.write("a[1].jpg", "");
@@ -179,66 +231,102 @@ TEST(NameList, EndsItsWaitWhenStopped) {
   close(ends[1]);
 }
 
-TEST(Inputs, AreTheImagesWithinArchives) {
-  const Folder folder;
-  const std::string longer(150, 'n');
-  std::string archive = tar_member("0001.jpg", "first") + tar_member("0001.json", "{}") +
-                        tar_member("folder/", "", '5') + tar_member("._0002.jpg", "mac") +
-                        tar_member("0002.png", std::string(1000, 'x'), '0', "deep/er") +
-                        tar_member("link.jpg", "", '2');
-  archive += tar_member("././@LongLink", longer + ".jpg" + std::string(1, '\0'), 'L') +
-             tar_member("cut", "gnu");
-  archive += tar_member("pax", "19 path=pax/é.jpg\n", 'x') + tar_member("cut", "posix") + tar_end();
-  folder.write("in/shard.tar", archive);
-  EXPECT_THAT(listed(folder, {folder.path("in")}),
-              ElementsAre("in/shard.tar!/0001.jpg", "in/shard.tar!/deep/er/0002.png",
-                          "in/shard.tar!/" + longer + ".jpg", "in/shard.tar!/pax/é.jpg"));
-  std::vector<std::string> contents;
-  for (const auto& input : inputs_of({folder.path("in/shard.tar")})) {
-    const auto bytes = read_bytes(input);
-    contents.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    const auto again = read_bytes(input_of_row(input.number, input.path));
-    EXPECT_EQ(again, bytes) << input.path;
+TEST(NameList, ReadsOnWhenSomeSignalInterruptsItsWait) {
+  struct sigaction nothing {
+  }, before{};
+  nothing.sa_handler = [](int) {};
+  nothing.sa_flags = SA_RESTART;
+  sigaction(SIGUSR1, &nothing, &before);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::atomic<bool> stop{false}, ended{false};
+  std::jthread reader([&] {
+    NameList names(ends[0], '\n', stop);
+    EXPECT_EQ(names.next(), std::nullopt);
+    ended = true;
+  });
+  // Whenever the first of them comes, others interrupt the wait for a pipe in which nothing is.
+  for (int i = 0; i < 50; ++i) {
+    pthread_kill(reader.native_handle(), SIGUSR1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  EXPECT_THAT(contents, ElementsAre("first", std::string(1000, 'x'), "gnu", "posix"));
+  stop = true;
+  for (int i = 0; i < 3000 && !ended; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(ended) << "waits in read(), which no flag ends";
+  close(ends[1]);
+  reader.join();
+  close(ends[0]);
+  sigaction(SIGUSR1, &before, nullptr);
 }
 
-TEST(Inputs, KeepTheWholeMembersOfABrokenArchive) {
+TEST(Inputs, EndTheirWaitForAPipeThatNobodyWritesTo) {
   const Folder folder;
-  const std::string one = tar_member("1.jpg", std::string(600, 'x')), all = one + one;
-  const std::string path = folder.path("a.tar");
-  folder.write("a.tar", all.substr(0, all.size() - 600));
-  EXPECT_THAT(listed(folder, {path}),
-              ElementsAre("a.tar!/1.jpg",
-                          "a.tar !! this tar archive is cut short: no whole member at byte 3072"));
-  folder.write("a.tar", one + std::string(512, 'z'));
-  EXPECT_THAT(
-      listed(folder, {path}),
-      ElementsAre("a.tar!/1.jpg", "a.tar !! damaged tar archive: no member header at byte 1536"));
-  folder.write("a.tar", std::string(600, 'z'));
-  EXPECT_THAT(listed(folder, {path}),
-              ElementsAre("a.tar !! not a tar archive: no member header at byte 0"));
-  folder.write("a.tar", "");
-  EXPECT_THAT(listed(folder, {path}),
-              ElementsAre("a.tar !! this tar archive is cut short: no whole member at byte 0"));
+  const std::string fifo = folder.path("names");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  std::atomic<bool> stop{false};
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop = true;
+  });
+  const Listed end = list_inputs({{"@" + fifo}, '\n'}, stop, [](const Input&) { return true; });
+  EXPECT_FALSE(end.complete);
 }
 
-TEST(Inputs, SurviveEveryCutOfAnArchive) {
+TEST(Inputs, SayWhetherTheyCameToTheirEnd) {
   const Folder folder;
-  const std::string whole = tar_member("pax", "19 path=pax/é.jpg\n", 'x') +
-                            tar_member("a.jpg", "1234") + tar_member("b.jpg", "5678") + tar_end();
-  for (size_t length = 0; length < whole.size(); length += 37) {
-    folder.write("a.tar", whole.substr(0, length));
-    EXPECT_LE(listed(folder, {folder.path("a.tar")}).size(), 3u) << length;
+  for (const auto* name : {"in/a.jpg", "in/b.txt", "in/c/d.jpg"}) folder.write(name, "");
+  folder.write("in/t.tar", tar_member("1.txt", "x") + tar_member("2.txt", "x") + tar_end());
+  const std::vector<std::string> operands{folder.path("in"), folder.path("in/*")};
+  const std::atomic<bool> stopped{true};
+  size_t taken = 0;
+  const TakeInput take = [&](const Input&) { return ++taken < 100; };
+  EXPECT_TRUE(list_inputs({operands, '\n'}, kNeverStop, take).complete);
+  const size_t all = std::exchange(taken, 0);
+  for (const auto& operand : operands) {
+    const Listed end = list_inputs({{operand}, '\n'}, stopped, take);
+    EXPECT_FALSE(end.complete) << operand;
+    EXPECT_EQ(end.skipped.text(), "") << "looked at files after it was stopped";
+  }
+  taken = 100 - all + 1;
+  EXPECT_FALSE(list_inputs({operands, '\n'}, kNeverStop, take).complete);
+}
+
+std::string operand_error(const std::vector<std::string>& operands) {
+  try {
+    check_operands({operands, '\n'});
+    return "";
+  } catch (const UsageError& error) {
+    return error.what();
   }
 }
 
-TEST(Inputs, OfRowsSayWhatIsGone) {
+TEST(Inputs, StateEveryOperandThatNamesNothing) {
   const Folder folder;
-  folder.write("a.tar", tar_member("1.jpg", "x") + tar_end());
-  EXPECT_EQ(input_of_row(1, folder.path("a.tar!/2.jpg")).problem, "no such member in this archive");
-  EXPECT_EQ(input_of_row(1, folder.path("b.tar!/2.jpg")).problem, "no such file");
-  EXPECT_EQ(input_of_row(1, folder.path("x.jpg")).problem, "");
+  for (const auto* name :
+       {"in/a.jpg", "heic/b.heic", "heic/c.mp4", "heic/d/e.heic", "empty/.x.jpg"})
+    folder.write(name, "");
+  folder.write("none.tar", tar_member("1.json", "{}") + tar_end());
+  folder.write("broken.tar", "x");
+  fs::create_symlink("nowhere", folder.path("link.jpg"));
+  const std::string at = folder.path() + "/";
+  EXPECT_EQ(operand_error({at + "in", at + "in/a.jpg", at + "in/*.jpg", at + "in/**", at + "*.tar",
+                           at + "broken.tar", "/dev/null", "-", "@" + at + "list"}),
+            "");
+  EXPECT_EQ(operand_error({at + "phtos/"}), at + "phtos/: no such file or folder");
+  EXPECT_EQ(operand_error({at + "link.jpg"}), at + "link.jpg: no such file or folder");
+  EXPECT_EQ(operand_error({at + "in/a.jpg/b"}), at + "in/a.jpg/b: no such file or folder");
+  EXPECT_EQ(operand_error({at + "in/*.png"}),
+            at + "in/*.png: no file or folder matches this pattern");
+  EXPECT_EQ(operand_error({""}), "'': no such file or folder");
+  const std::string expected = "expected files that end in .jpg, .png, .webp, .bmp or .tif";
+  EXPECT_EQ(operand_error({at + "in", at + "gone.jpg", at + "heic", at + "empty", at + "e*",
+                           at + "none.tar"}),
+            "5 of 6 inputs name nothing:\n  " + at + "gone.jpg: no such file or folder\n  " + at +
+                "heic: no image in it, " + expected + "; skipped: 2 .heic, 1 .mp4\n  " + at +
+                "empty: no image in it, " + expected + "\n  " + at + "e*: no image in it, " +
+                expected + "\n  " + at + "none.tar: no image in it, " + expected +
+                "; skipped: 1 .json");
 }
 
 }  // namespace

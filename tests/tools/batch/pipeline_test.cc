@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "tests/support/few_threads.h"
 #include "tests/tools/subprocess.h"
 #include "tools/batch/done_rows.h"
 #include "tools/batch/progress.h"
@@ -129,6 +130,20 @@ TEST(Pipeline, ThrowsWhatAnyPartThrows) {
     }
   }
   EXPECT_NO_THROW(run_with(3));
+}
+
+TEST(Pipeline, ThrowsWhenItsThreadsCannotBeStarted) {
+  if (!test::threads_can_be_limited()) GTEST_SKIP() << "memory cannot be limited here";
+  const auto run = [] {
+    const std::atomic<bool> stop{false};
+    run_pipeline({1000, 4}, stop,
+                 {.list = [](const TakeInput& take) { list_numbers(50, take); },
+                  .work = answered,
+                  .write = [](Row) { fail("wrote a row"); },
+                  .tick = [] {}});
+  };
+  EXPECT_EQ(test::message_with_few_threads(run),
+            "cannot start 1000 worker threads: Resource temporarily unavailable");
 }
 
 TEST(Shard, EveryPathBelongsToExactlyOneAndAllGetTheirShare) {

@@ -305,6 +305,7 @@ TEST(Resume, NeedsNoMoreMemoryForAHundredTimesTheFiles) {
       const std::string path = folder.path(name + "/photo-" + std::to_string(i) + ".jpg");
       close(open(path.c_str(), O_CREAT | O_WRONLY, 0600));
     }
+    folder.write(name + "/good.bmp", image_bytes());
     const Finished first = run(call_for(folder.path(name), folder.path(name + ".csv")));
     EXPECT_EQ(first.status, 0) << first.err;
     // And once more, where every row has to be found again.
