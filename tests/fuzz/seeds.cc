@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "tests/patch/image_files.h"
+#include "tests/tools/batch/tar_builder.h"
 #include "tests/weights/gguf_files.h"
 #include "tests/weights/support.h"
 #include "tests/weights/truth.h"
@@ -230,6 +231,19 @@ Seeds image_seeds() {
   seeds.push_back("GIF89a");
   fuzz::append(seeds, of_goldens("7x5.png", 2000));
   return seeds;
+}
+
+Seeds tar_seeds() {
+  using namespace tools;
+  const std::string one = tar_member("1.jpg", "one"), link(150, 'n');
+  return {one + tar_member("d/", "", '5') + tar_member("2.png", "two", '0', "deep/er") + tar_end(),
+          tar_member("././@LongLink", link + std::string(1, '\0'), 'L') + one,
+          tar_member("pax", pax_record("path", "p.jpg") + pax_record("size", "3"), 'x') + one,
+          tar_member("pax", pax_record("size", "18446744073709551104"), 'x') + one,
+          tar_header("1.jpg", base_256(3), '0', "") + std::string(512, 'x') + one,
+          lying_member("1.jpg", 0 - std::uint64_t{512}) + tar_end(),
+          one + lying_member("x", 0 - std::uint64_t{1024}, 'g') + tar_end(),
+          one.substr(0, 700)};
 }
 
 }  // namespace vit::fuzz

@@ -18,5 +18,6 @@ std::vector<std::string> ggml_seeds();
 std::vector<std::string> config_seeds();
 std::vector<std::string> self_description_seeds();
 std::vector<std::string> image_seeds();
+std::vector<std::string> tar_seeds();
 
 }  // namespace vit::fuzz

@@ -13,6 +13,7 @@
 #include "tests/support/folder.h"
 #include "tests/weights/support.h"
 #include "tests/weights/truth.h"
+#include "tools/batch/tar.h"
 #include "vit/base/error.h"
 #include "weights/checkpoint.h"
 #include "weights/configs/description.h"
@@ -168,6 +169,22 @@ void parse_image(Bytes bytes) {
   if (header.straight_alpha != 0) patch::unmultiplied_tiff(bytes, header);
 }
 
+/// Members lie within the file, one behind the other.
+void parse_tar(Bytes bytes) {
+  const MemoryFile memory(bytes);
+  const tools::TarFile file(memory.path());
+  const std::atomic<bool> never{false};
+  std::uint64_t end = 0;
+  const auto check_member = [&](const tools::TarMember& member) {
+    if (member.offset <= end || member.offset > bytes.size() ||
+        member.size > bytes.size() - member.offset)
+      throw std::logic_error("a tar member that is not in the file");
+    end = member.offset;
+    return true;
+  };
+  tools::visit_tar(file, check_member, never);
+}
+
 template <void (*parse)(Bytes)>
 void swallow_errors(Bytes bytes) {
   try {
@@ -189,6 +206,7 @@ constexpr Target kTargets[] = {
     {"self_description", swallow_errors<parse_self_description>, self_description_seeds},
     {"config", swallow_errors<parse_config>, config_seeds},
     {"image", swallow_errors<parse_image>, image_seeds},
+    {"tar", swallow_errors<parse_tar>, tar_seeds},
 };
 
 }  // namespace
