@@ -49,8 +49,12 @@ cxxopts::Options batch_options() {
               {"k,top", "classes per image", text()->default_value("5"), "N"},
               {"min-probability", "name only classes of at least this probability, 0 to 1",
                text()->default_value("0"), "P"},
-              {"copy-to", "copy each file into a folder of its class under DIR", text(), "DIR"},
+              {"copy-to",
+               "copy each file into a folder of its class under DIR, also those of rows that are "
+               "in OUT already",
+               text(), "DIR"},
               {"link-to", "the same with symbolic links", text(), "DIR"},
+              {"csv-safe", "an apostrophe before cells that spreadsheets take for formulas"},
               {"h,help", "this text"},
           });
   add_run_options(options);
@@ -106,6 +110,9 @@ BatchSettings parse_batch(const cxxopts::ParseResult& arguments) {
       parse_probability("--min-probability", arguments["min-probability"].as<std::string>());
   settings.run = parse_run_settings(arguments, settings.model.classifier.threads);
   set_kind(settings.run, kind_of(settings.run.output));
+  settings.run.shape.csv_safe = arguments.count("csv-safe") != 0;
+  if (settings.run.shape.csv_safe && settings.run.kind != ResultKind::kCsv)
+    fail_usage("--csv-safe is for CSV alone, expected -o FILE.csv");
   choose_sorting(arguments, settings);
   return settings;
 }
@@ -117,6 +124,19 @@ void answer(const Classifier& classifier, const BatchSettings& settings, Row& ro
   row.predictions = classifier.top(classifier.probabilities(logits.front()), settings.top);
   const auto unlikely = [&](const Prediction& p) { return !(p.probability >= settings.least); };
   std::erase_if(row.predictions, unlikely);
+}
+
+/// The rows of earlier runs, which need no inference.
+void sort_earlier(const BatchSettings& settings, const Json& header, Sorting& sorting,
+                  const std::atomic<bool>& stop) {
+  const RunSettings& run = settings.run;
+  if (settings.sort == SortBy::kNothing || run.restart || !fs::exists(run.output)) return;
+  Results results(run.output, run.kind, run.shape);
+  const auto stored = results.read_header();
+  if (!stored) return;
+  check_header(run.output, *stored, with_shard(header, run.shard));
+  sort_rows(results, sorting, stop);
+  if (!sorting.problem().empty()) write_message(sorting.problem());
 }
 
 }  // namespace
@@ -139,14 +159,21 @@ int run_batch(Arguments arguments) {
          classifier.config().outputs(), " features; vit embed writes them");
   settings.top = std::min(settings.top, classes);
   settings.run.shape.top = settings.top;
-  const Sorting sorting(settings.sort, settings.sort_folder,
-                        class_folders(classifier.labels(), classes));
+  Sorting sorting(settings.sort, settings.sort_folder, class_folders(classifier.labels(), classes));
   Json wanted;
   wanted["top"] = settings.top;
   wanted["min_probability"] = settings.least;
-  return run_rows(settings.run, {.header = make_header("batch", settings.model, classifier, wanted),
+  if (settings.run.shape.csv_safe) wanted["csv_safe"] = true;
+  const Json header = make_header("batch", settings.model, classifier, wanted);
+  return run_rows(settings.run, {.header = header,
                                  .answer = [&](Row& row) { answer(classifier, settings, row); },
-                                 .before_writing = [&](Row& row) { sorting.place(row); }});
+                                 .before_writing = [&](Row& row) { sorting.place(row); },
+                                 .before_run =
+                                     [&](const std::atomic<bool>& stop) {
+                                       if (settings.run.kind != ResultKind::kStandardOutput)
+                                         sort_earlier(settings, header, sorting, stop);
+                                     },
+                                 .closing_text = [&] { return sorting.summary(settings.least); }});
 }
 
 }  // namespace vit::tools

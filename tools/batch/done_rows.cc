@@ -1,5 +1,8 @@
 #include "tools/batch/done_rows.h"
 
+#include <algorithm>
+
+#include "tools/batch/renumber.h"
 #include "tools/batch/shard.h"
 
 namespace vit::tools {
@@ -28,8 +31,13 @@ std::uint64_t DoneRows::unlisted() {
 std::optional<StoredRow> DoneRows::next() {
   auto row = results_.next();
   if (!row) ended_ = true;
-  if (row) ++rows_;
-  if (row && row->failed) ++failed_;
+  if (!row) return row;
+  ++rows_;
+  if (row->failed) ++failed_;
+  highest_number_ = std::max<std::uint64_t>(highest_number_, row->number);
+  if (by_place_ && row->number != rows_)
+    throw Misnumbered("row " + std::to_string(rows_) + " has the number " +
+                      std::to_string(row->number));
   return row;
 }
 

@@ -18,7 +18,9 @@ namespace vit::tools {
 /// appended.
 class DoneRows {
  public:
-  explicit DoneRows(Results& results) : results_(results) {}
+  /// `by_place`: throws Misnumbered where a row's number is not its place.
+  explicit DoneRows(Results& results, bool by_place = false)
+      : results_(results), by_place_(by_place) {}
 
   /// Whether the input has its row. Each row counts for one input: a path that is listed twice has
   /// two rows.
@@ -26,6 +28,7 @@ class DoneRows {
 
   std::uint64_t rows() const { return rows_; }
   std::uint64_t failed() const { return failed_; }
+  std::uint64_t highest_number() const { return highest_number_; }
   /// Whether all of them were read.
   bool ended() const { return ended_; }
   /// The number of the first row that was not the next one listed, 0: none.
@@ -38,9 +41,11 @@ class DoneRows {
   void remember_rest(const StoredRow& row);
 
   Results& results_;
+  bool by_place_;
   std::unordered_map<std::uint64_t, std::uint64_t> rest_;  ///< rows by the hash of their path
   bool ended_ = false;
-  std::atomic<std::uint64_t> rows_ = 0, failed_ = 0;  ///< also read by who shows the progress
+  std::atomic<std::uint64_t> rows_ = 0, failed_ = 0,
+                             highest_number_ = 0;  ///< also read by who shows the progress
   std::uint64_t first_difference_ = 0;
 };
 

@@ -12,6 +12,9 @@
 namespace vit::tools {
 namespace {
 
+constexpr size_t kMostClasses = 1'000'000;        // as --top takes them
+constexpr size_t kMostNumbers = size_t{1} << 28;  // of a row; the widest models have 2^24
+
 void add_file(Digest& digest, const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> buffer(size_t{1} << 20);
@@ -81,9 +84,25 @@ Json with_shard(Json header, const std::optional<Shard>& shard) {
 std::optional<Shard> take_shard(Json& header) {
   const auto found = header.find("shard");
   if (found == header.end()) return std::nullopt;
-  const Shard shard{found->value("index", size_t{0}), found->value("count", size_t{1}), {}};
+  const auto index = count_in(*found, "index"), count = count_in(*found, "count");
+  if (!index || !count) return std::nullopt;
   header.erase("shard");
-  return shard;
+  return Shard{*index, *count, {}};
+}
+
+Json parse_header(const std::filesystem::path& path, const std::string& stored) {
+  Json header = Json::parse(stored, nullptr, false);
+  if (!header.is_object())
+    fail(path.string(), ": its header is damaged, it is not a JSON object; start again with ",
+         "--restart");
+  return header;
+}
+
+std::optional<std::uint64_t> count_in(const Json& object, const char* key) {
+  if (!object.is_object()) return std::nullopt;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_unsigned()) return std::nullopt;
+  return found->get<std::uint64_t>();
 }
 
 std::vector<std::string> differences(const Json& stored, const Json& wanted) {
@@ -96,7 +115,7 @@ void check_header(const std::filesystem::path& path, const std::string& stored,
                   const Json& wanted) {
   // As it will be read again: the numbers of both have gone through text.
   const auto lines =
-      differences(Json::parse(stored, nullptr, false), Json::parse(dump(wanted), nullptr, false));
+      differences(parse_header(path, stored), Json::parse(dump(wanted), nullptr, false));
   if (lines.empty()) return;
   std::string text;
   for (const auto& line : lines) text += "\n  " + line;
@@ -105,11 +124,30 @@ void check_header(const std::filesystem::path& path, const std::string& stored,
        "\nuse the same options, give another output, or start anew with --restart");
 }
 
-RowShape shape_of(const Json& header) {
+RowShape shape_of(const std::filesystem::path& path, const Json& header) {
+  const auto refuse = [&](const char* option, const Json& value) {
+    fail(path.string(), ": its header is damaged: options.", option, " is ", dump(value));
+  };
   RowShape shape;
-  const Json options = header.value("options", Json::object());
-  shape.top = options.value("top", size_t{0});
-  shape.features = options.value("shape", std::vector<size_t>{});
+  const Json options = header.contains("options") ? header["options"] : Json::object();
+  if (!options.is_object())
+    fail(path.string(), ": its header is damaged: options is ", dump(options));
+  if (options.contains("top")) {
+    shape.top = count_in(options, "top").value_or(kMostClasses + 1);
+    if (shape.top > kMostClasses) refuse("top", options["top"]);
+  }
+  if (options.contains("shape")) {
+    const Json& extents = options["shape"];
+    if (!extents.is_array() || extents.size() > 2) refuse("shape", extents);
+    size_t numbers = 1;
+    for (const Json& extent : extents) {
+      const size_t count = extent.is_number_unsigned() ? extent.get<size_t>() : 0;
+      if (count == 0 || count > kMostNumbers / numbers) refuse("shape", extents);
+      numbers *= count;
+      shape.features.push_back(count);
+    }
+  }
+  shape.csv_safe = options.contains("csv_safe") && options["csv_safe"] == true;
   return shape;
 }
 

@@ -22,8 +22,14 @@ Json make_header(std::string_view command, const ModelSettings& settings,
                  const Classifier& classifier, const Json& options);
 
 Json with_shard(Json header, const std::optional<Shard>& shard);
-/// Takes the shard out of a header.
+/// Takes the shard out of a header; none if there is none, or nonsense.
 std::optional<Shard> take_shard(Json& header);
+
+/// The header in a file's JSON. Throws an Error if it is not one. `path` is the file.
+Json parse_header(const std::filesystem::path& path, const std::string& stored);
+
+/// A number of a JSON object that is not negative, none: it has no such number.
+std::optional<std::uint64_t> count_in(const Json& object, const char* key);
 
 /// A line for each field that differs: "options.top is 5 in the file, 3 now".
 std::vector<std::string> differences(const Json& stored, const Json& wanted);
@@ -31,7 +37,7 @@ std::vector<std::string> differences(const Json& stored, const Json& wanted);
 /// Throws an Error that lists the differences, if there are any. `path` is the file of `stored`.
 void check_header(const std::filesystem::path& path, const std::string& stored, const Json& wanted);
 
-/// What rows of a file with this header hold.
-RowShape shape_of(const Json& header);
+/// What rows of a file with this header hold. Throws an Error if no run of vit has such rows.
+RowShape shape_of(const std::filesystem::path& path, const Json& header);
 
 }  // namespace vit::tools

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 
 #include "tools/batch/header.h"
+#include "tools/batch/marker.h"
 #include "tools/batch/results.h"
 #include "tools/batch/shard.h"
 #include "tools/output/lock.h"
@@ -31,13 +31,7 @@ struct ShardSet {
   std::vector<fs::path> files;  ///< by shard
   ResultKind kind = ResultKind::kCsv;
   Json header;  ///< without the shard
-};
-
-/// What the marker of a complete shard says.
-struct Marker {
-  std::uint64_t rows = 0;
-  std::uint64_t listed = 0;
-  std::uint64_t listing = 0;
+  RowShape shape;
 };
 
 cxxopts::Options merge_options() {
@@ -113,28 +107,22 @@ std::vector<fs::path> complete_set(const std::vector<fs::path>& files) {
   return ordered;
 }
 
-Marker read_marker(const fs::path& file) {
-  std::ifstream stream(done_marker(file));
-  if (!stream)
-    fail(file.string(), ": this shard is not complete: there is no ",
-         done_marker(file).filename().string(), "; run its command again, it goes on");
-  const Json json = Json::parse(stream, nullptr, false);
-  if (!json.is_object() || !json.contains("rows") || !json.contains("listed"))
-    fail(done_marker(file).string(), ": damaged; run the shard's command again");
-  return {json["rows"].get<std::uint64_t>(), json["listed"].get<std::uint64_t>(),
-          json.value("listing", std::uint64_t{0})};
+Marker marker_of(const fs::path& file) {
+  if (const auto marker = read_marker(file)) return *marker;
+  fail(file.string(), ": this shard is not complete: there is no ",
+       done_marker(file).filename().string(), "; run its command again, it goes on");
 }
 
 Results open(const ShardSet& set, const fs::path& path) {
-  return Results(path, set.kind, shape_of(set.header));
+  return Results(path, set.kind, set.shape);
 }
 
 /// The header of a shard's file, without the shard, which must be the one of its name.
 Json read_header(const fs::path& file, ResultKind kind) {
   if (!fs::exists(file)) fail(file.string(), ": no such file");
   const auto text = Results(file, kind, {}).read_header();
-  Json header = text ? Json::parse(*text, nullptr, false) : Json();
-  const auto shard = header.is_object() ? take_shard(header) : std::nullopt;
+  Json header = text ? parse_header(file, *text) : Json::object();
+  const auto shard = take_shard(header);
   if (!shard) fail(file.string(), ": is not a shard's file: its header says nothing of shards");
   if (!(*shard == parse_shard_file(file)->shard))
     fail(file.string(), ": is shard ", shard->index, " of ", shard->count,
@@ -161,12 +149,15 @@ ShardSet check(const std::vector<std::string>& operands) {
   std::optional<Marker> first;
   for (const auto& file : set.files) {
     const Json header = read_header(file, set.kind);
-    if (!first) set.header = header;
+    if (!first) {
+      set.header = header;
+      set.shape = shape_of(file, header);
+    }
     const auto lines = differences(set.header, header);
     if (!lines.empty())
       fail(file.string(), ": was made differently than ", set.files.front().string(), ": ",
            lines.front());
-    const Marker marker = read_marker(file);
+    const Marker marker = marker_of(file);
     if (!first) first = marker;
     check_listing(set.files.front(), *first, file, marker);
   }
@@ -185,7 +176,8 @@ struct Source {
   }
 };
 
-/// By the numbers of the listing, which every shard has counted alike.
+/// In the order of the listing, by numbers that every shard has counted alike; the joined rows are
+/// numbered by their places.
 std::uint64_t join(const ShardSet& set, Results& joined) {
   std::vector<Source> sources;
   for (const auto& file : set.files) {
@@ -200,12 +192,11 @@ std::uint64_t join(const ShardSet& set, Results& joined) {
   while (true) {
     const auto next = std::ranges::min_element(sources, order);
     if (!next->row) break;
-    joined.append_stored(next->results);
+    joined.append_stored(next->results, ++rows);
     next->advance();
-    ++rows;
   }
   for (size_t i = 0; i < sources.size(); ++i)
-    if (const auto expected = read_marker(set.files[i]).rows; expected != sources[i].rows)
+    if (const auto expected = marker_of(set.files[i]).rows; expected != sources[i].rows)
       fail(set.files[i].string(), ": has ", sources[i].rows, " rows, but its marker says ",
            expected, "; run its command again");
   return rows;

@@ -53,7 +53,24 @@ std::optional<StoredRow> NumpyFile::next() {
     return std::nullopt;
   }
   ++rows_;
+  if (!row->numbers_sum || *row->numbers_sum == checksum(read_row(rows_ - 1))) return row;
+  if (!damaged_fail_)
+    throw DamagedRows(path_ + ": the numbers of row " + std::to_string(rows_) + " (" + row->path +
+                      ") are not those that were written, by the checksum in " +
+                      sidecar_of(path_).filename().string() +
+                      "; --retry-failed computes the rows of which this is so again, in their "
+                      "places");
+  row->failed = true;
   return row;
+}
+
+std::string NumpyFile::read_row(std::uint64_t row) const {
+  std::string numbers(row_bytes(), '\0');
+  const auto offset = static_cast<off_t>(offset_of(row));
+  if (::pread(file_, numbers.data(), numbers.size(), offset) !=
+      static_cast<ssize_t>(numbers.size()))
+    fail(path_, ": cannot read row ", row + 1);
+  return numbers;
 }
 
 void NumpyFile::start(std::string_view header) {
@@ -65,26 +82,21 @@ void NumpyFile::start(std::string_view header) {
 }
 
 void NumpyFile::append(const Row& row) {
-  if (row.failed()) {
-    const std::vector<float> nothing(shape_.numbers(), std::numeric_limits<float>::quiet_NaN());
-    pending_.append(reinterpret_cast<const char*>(nothing.data()), row_bytes());
-  } else {
-    pending_.append(reinterpret_cast<const char*>(row.features.data()), row_bytes());
-  }
+  const std::vector<float> nothing(row.failed() ? shape_.numbers() : 0,
+                                   std::numeric_limits<float>::quiet_NaN());
+  const std::string_view numbers(
+      reinterpret_cast<const char*>(row.failed() ? nothing.data() : row.features.data()),
+      row_bytes());
+  pending_ += numbers;
   ++waiting_;
-  list_.append(row);
+  list_.append(row, checksum(numbers));
   flush_if_much();
 }
 
-void NumpyFile::append_stored(const NumpyFile& other) {
-  std::string numbers(row_bytes(), '\0');
-  const auto offset = static_cast<off_t>(other.offset_of(other.rows_ - 1));
-  if (::pread(other.file_, numbers.data(), numbers.size(), offset) !=
-      static_cast<ssize_t>(numbers.size()))
-    fail(other.path_, ": cannot read row ", other.rows_);
-  pending_ += numbers;
+void NumpyFile::append_stored(const NumpyFile& other, std::uint64_t number) {
+  pending_ += other.read_row(other.rows_ - 1);
   ++waiting_;
-  list_.append_stored(other.list_);
+  list_.append_stored(other.list_, number);
   flush_if_much();
 }
 
@@ -96,6 +108,8 @@ void NumpyFile::flush_if_much() {
 void NumpyFile::flush() {
   if (waiting_ == 0) return;
   write_at(offset_of(rows_), pending_);
+  // Or a machine that goes down could leave records of numbers that never came to the disk.
+  if (::fdatasync(file_) != 0) fail(path_, ": cannot write: ", std::strerror(errno));
   rows_ += waiting_;
   pending_.clear();
   waiting_ = 0;

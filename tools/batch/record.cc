@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "tools/batch/sums.h"
 #include "tools/output/csv.h"
 #include "tools/output/json.h"
 #include "tools/output/unicode.h"
@@ -12,7 +13,9 @@ namespace {
 
 constexpr std::string_view kHeader = "header", kOk = "ok", kFailed = "failed";
 constexpr size_t kNumber = 0, kPath = 1, kStatus = 2, kReason = 3;  // columns of CSV
+constexpr size_t kBestClass = 4;                                    // where there are classes
 constexpr size_t kFixedColumns = 4;
+constexpr std::string_view kJsonNumber = R"({"number":)";
 
 std::string digits_of(float number) {
   std::array<char, 32> text;
@@ -43,13 +46,15 @@ std::string csv_opening(const RowShape& shape, std::string_view header) {
 }
 
 std::string csv_record(const RowShape& shape, const Row& row) {
+  const auto field = [&](std::string_view text) {
+    return shape.csv_safe ? csv_field(csv_harmless(as_utf8(text))) : csv_field(as_utf8(text));
+  };
   const std::string& path = row.input.path;
-  std::string line = std::to_string(row.input.number) + ',' + csv_field(as_utf8(path)) + ',';
+  std::string line = std::to_string(row.input.number) + ',' + field(path) + ',';
   line += row.failed() ? kFailed : kOk;
-  line += ',' + csv_field(as_utf8(row.reason));
+  line += ',' + field(row.reason);
   for (const auto& p : row.predictions)
-    line += ',' + std::to_string(p.index) + ',' + csv_field(as_utf8(p.label)) + ',' +
-            digits_of(p.probability);
+    line += ',' + std::to_string(p.index) + ',' + field(p.label) + ',' + digits_of(p.probability);
   line += std::string(3 * (shape.top - row.predictions.size()), ',');
   return line + ',' + (is_utf8(path) ? "" : to_hex(path)) + '\n';
 }
@@ -63,7 +68,8 @@ Json nested(std::span<const float> numbers, std::span<const size_t> extents) {
   return rows;
 }
 
-std::string json_record(const RowShape& shape, const Row& row) {
+std::string json_record(const RowShape& shape, const Row& row,
+                        std::optional<std::uint32_t> numbers_sum) {
   const std::string& path = row.input.path;
   Json json;
   json["number"] = row.input.number;
@@ -77,21 +83,33 @@ std::string json_record(const RowShape& shape, const Row& row) {
   } else if (shape.top != 0) {
     json["predictions"] = to_json(row.predictions);
   }
+  if (numbers_sum) json["crc32"] = checksum_text(*numbers_sum);
   return dump(json) + '\n';
 }
 
-std::optional<StoredRow> csv_row(std::string_view record) {
+std::optional<StoredRow> csv_row(const RowShape& shape, std::string_view record) {
   const auto fields = csv_fields(record);
   if (!fields || fields->size() <= kFixedColumns) return std::nullopt;
   const auto number = number_of((*fields)[kNumber]);
   const auto& status = (*fields)[kStatus];
   if (!number || (status != kOk && status != kFailed)) return std::nullopt;
   StoredRow row{*number, (*fields)[kPath], status == kFailed};
+  if (shape.csv_safe) row.path = csv_original(row.path);
+  if (fields->size() > kBestClass + 1) row.best_class = number_of((*fields)[kBestClass]);
   if (fields->back().empty()) return row;
   const auto bytes = from_hex(fields->back());
   if (!bytes) return std::nullopt;
   row.path = *bytes;
   return row;
+}
+
+std::optional<size_t> best_class(const Json& row) {
+  const auto found = row.find("predictions");
+  if (found == row.end() || !found->is_array() || found->empty()) return std::nullopt;
+  const Json& best = found->front();
+  if (!best.is_object() || !best.contains("class") || !best["class"].is_number_unsigned())
+    return std::nullopt;
+  return best["class"].get<size_t>();
 }
 
 std::optional<StoredRow> json_row(std::string_view record) {
@@ -102,6 +120,9 @@ std::optional<StoredRow> json_row(std::string_view record) {
       !path->is_string() || status == json.end() || (*status != kOk && *status != kFailed))
     return std::nullopt;
   StoredRow row{number->get<std::uint64_t>(), path->get<std::string>(), *status == kFailed};
+  if (const auto sum = json.find("crc32"); sum != json.end() && sum->is_string())
+    row.numbers_sum = parse_checksum(sum->get<std::string>());
+  row.best_class = best_class(json);
   const auto hex = json.find("path_hex");
   if (hex == json.end()) return row;
   const auto bytes = hex->is_string() ? from_hex(hex->get<std::string>()) : std::nullopt;
@@ -117,8 +138,21 @@ std::string opening(TextFormat format, const RowShape& shape, std::string_view h
   return R"({"number":0,"status":"header","header":)" + std::string(header) + "}\n";
 }
 
-std::string to_record(TextFormat format, const RowShape& shape, const Row& row) {
-  return format == TextFormat::kCsv ? csv_record(shape, row) : json_record(shape, row);
+std::string to_record(TextFormat format, const RowShape& shape, const Row& row,
+                      std::optional<std::uint32_t> numbers_sum) {
+  return format == TextFormat::kCsv ? csv_record(shape, row) : json_record(shape, row, numbers_sum);
+}
+
+std::string renumbered(TextFormat format, std::string_view record, std::uint64_t number) {
+  const std::string digits = std::to_string(number);
+  if (format == TextFormat::kCsv)  // a number has no comma, within quotes or not
+    return digits + std::string(record.substr(record.find(',')));
+  const size_t end = record.find_first_not_of("0123456789", kJsonNumber.size());
+  if (record.starts_with(kJsonNumber) && record.substr(end).starts_with(','))
+    return std::string(kJsonNumber) + digits + std::string(record.substr(end));
+  Json json = Json::parse(record, nullptr, false);  // written by somebody else, in another order
+  json["number"] = number;
+  return dump(json) + '\n';
 }
 
 std::optional<std::string> header_of(TextFormat format, std::string_view record) {
@@ -133,8 +167,9 @@ std::optional<std::string> header_of(TextFormat format, std::string_view record)
   return dump(json["header"]);
 }
 
-std::optional<StoredRow> stored_row(TextFormat format, std::string_view record) {
-  return format == TextFormat::kCsv ? csv_row(record) : json_row(record);
+std::optional<StoredRow> stored_row(TextFormat format, const RowShape& shape,
+                                    std::string_view record) {
+  return format == TextFormat::kCsv ? csv_row(shape, record) : json_row(record);
 }
 
 std::size_t record_end(TextFormat format, std::string_view text) {

@@ -18,13 +18,19 @@ enum class TextFormat { kCsv, kJsonl };
 /// What stands at the top of a file. `header` is a JSON object on one line.
 std::string opening(TextFormat format, const RowShape& shape, std::string_view header);
 
-std::string to_record(TextFormat format, const RowShape& shape, const Row& row);
+/// `numbers_sum` is the checksum of numbers that stand elsewhere.
+std::string to_record(TextFormat format, const RowShape& shape, const Row& row,
+                      std::optional<std::uint32_t> numbers_sum = {});
+
+/// The record of a row with another number.
+std::string renumbered(TextFormat format, std::string_view record, std::uint64_t number);
 
 /// The JSON object of a file's header record, none if it is not one.
 std::optional<std::string> header_of(TextFormat format, std::string_view record);
 
 /// None if the record is damaged.
-std::optional<StoredRow> stored_row(TextFormat format, std::string_view record);
+std::optional<StoredRow> stored_row(TextFormat format, const RowShape& shape,
+                                    std::string_view record);
 
 /// The end of the first record in `text`, with its line break; npos: it is not whole.
 std::size_t record_end(TextFormat format, std::string_view text);

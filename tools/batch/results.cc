@@ -9,6 +9,7 @@
 
 #include "tools/batch/numpy_file.h"
 #include "tools/batch/sqlite_file.h"
+#include "tools/batch/sums.h"
 #include "tools/batch/text_file.h"
 #include "vit/base/error.h"
 
@@ -26,16 +27,36 @@ std::optional<ResultKind> result_kind(const fs::path& path) {
   return std::nullopt;
 }
 
-std::vector<fs::path> result_files(const fs::path& path, ResultKind kind) {
+namespace {
+
+/// The files that hold the rows.
+std::vector<fs::path> row_files(const fs::path& path, ResultKind kind) {
   if (kind == ResultKind::kNumpy) return {path, sidecar_of(path)};
   return {path};
 }
 
+/// The file whose checksums lie beside it; a database holds its own.
+std::optional<fs::path> summed_file(const fs::path& path, ResultKind kind) {
+  if (kind == ResultKind::kSqlite) return std::nullopt;
+  return row_files(path, kind).back();
+}
+
+void rename_file(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0)
+    fail(to.string(), ": cannot write: ", std::strerror(errno));
+}
+
+}  // namespace
+
 void move_result(const fs::path& from, const fs::path& to, ResultKind kind) {
-  const auto sources = result_files(from, kind), places = result_files(to, kind);
-  for (size_t i = 0; i < sources.size(); ++i)
-    if (::rename(sources[i].c_str(), places[i].c_str()) != 0)
-      fail(places[i].string(), ": cannot write: ", std::strerror(errno));
+  const auto sources = row_files(from, kind), places = row_files(to, kind);
+  const auto summed = summed_file(from, kind), summed_place = summed_file(to, kind);
+  // Rows without checksums are taken as they are, rows with those of others are refused: whatever
+  // ends the program in between must leave the former.
+  std::error_code ignored;
+  if (summed_place) fs::remove(sums_of(*summed_place), ignored);
+  for (size_t i = 0; i < sources.size(); ++i) rename_file(sources[i], places[i]);
+  if (summed) rename_file(sums_of(*summed), sums_of(*summed_place));
   const fs::path folder = to.has_parent_path() ? to.parent_path() : fs::path(".");
   const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0) return;
@@ -45,7 +66,8 @@ void move_result(const fs::path& from, const fs::path& to, ResultKind kind) {
 
 void remove_result(const fs::path& path, ResultKind kind) {
   std::error_code ignored;
-  for (const auto& file : result_files(path, kind)) fs::remove(file, ignored);
+  if (const auto summed = summed_file(path, kind)) fs::remove(sums_of(*summed), ignored);
+  for (const auto& file : row_files(path, kind)) fs::remove(file, ignored);
   if (kind != ResultKind::kSqlite) return;
   for (const auto* ending : {"-wal", "-shm"}) fs::remove(path.string() + ending, ignored);
 }
@@ -89,9 +111,13 @@ void Results::start(std::string_view header) {
 void Results::append(const Row& row) {
   state_->use([&](auto& file) { file.append(row); });
 }
-void Results::append_stored(Results& other) {
+void Results::take_damaged_as_failed() {
+  if (auto* numbers = std::get_if<NumpyFile>(&state_->file)) numbers->take_damaged_as_failed();
+}
+void Results::append_stored(Results& other, std::uint64_t number) {
   state_->use([&](auto& file) {
-    file.append_stored(std::get<std::remove_reference_t<decltype(file)>>(other.state_->file));
+    file.append_stored(std::get<std::remove_reference_t<decltype(file)>>(other.state_->file),
+                       number);
   });
 }
 void Results::flush() {

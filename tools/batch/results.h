@@ -17,9 +17,6 @@ enum class ResultKind { kCsv, kJsonl, kSqlite, kNumpy, kStandardOutput };
 /// By the ending of the name, "-" is standard output. None: no such kind.
 std::optional<ResultKind> result_kind(const std::filesystem::path& path);
 
-/// All files of a result: itself, and what belongs to it.
-std::vector<std::filesystem::path> result_files(const std::filesystem::path& path, ResultKind kind);
-
 /// Puts a finished result in the place of another.
 void move_result(const std::filesystem::path& from, const std::filesystem::path& to,
                  ResultKind kind);
@@ -35,14 +32,17 @@ class Results {
   /// The JSON of the header that is there, none: the file is new. To be called first. Throws an
   /// Error if the file is somebody else's.
   std::optional<std::string> read_header();
-  /// The next of the rows that are there, as long as nothing was appended.
+  /// The next of the rows that are there, as long as nothing was appended. Throws an Error if they
+  /// are not what was written, by their checksums.
   std::optional<StoredRow> next();
+  /// next() gives rows that are damaged and can be computed again as failed ones.
+  void take_damaged_as_failed();
 
   /// Empties the file and writes the header.
   void start(std::string_view header);
   void append(const Row& row);
-  /// Appends the row that next() of `other`, of the same kind, gave.
-  void append_stored(Results& other);
+  /// Appends the row that next() of `other`, of the same kind, gave, with this number.
+  void append_stored(Results& other, std::uint64_t number);
   /// What was appended is safe from the end of this program.
   void flush();
   /// … and of the machine.

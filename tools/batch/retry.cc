@@ -23,7 +23,7 @@ bool same(const StoredRow& a, const StoredRow& b) {
 
 Retry::Retry(const RunSettings& settings, const Json& header) : settings_(settings) {
   if (!fs::exists(settings.output)) return;
-  Results results = open(settings.output);
+  Results results = open_damaged();
   const auto stored = results.read_header();
   if (!stored) return;
   check_header(settings.output, *stored, header);
@@ -37,7 +37,7 @@ fs::path Retry::output() const {
 
 bool Retry::stale(const Json& header) const {
   if (!fs::exists(output())) return false;
-  Results before = open(settings_.output), retried = open(output());
+  Results before = open_damaged(), retried = open(output());
   before.read_header();
   const auto stored = retried.read_header();
   if (!stored || *stored != dump(header)) return true;
@@ -49,7 +49,7 @@ bool Retry::stale(const Json& header) const {
 }
 
 Listed Retry::list(const std::atomic<bool>& stop, const TakeInput& take) const {
-  Results before = open(settings_.output);
+  Results before = open_damaged();
   before.read_header();
   while (const auto row = next_failed(before)) {
     Input input = input_of_row(row->number, row->path, stop);
@@ -62,24 +62,30 @@ void Retry::apply() const {
   const fs::path joined = settings_.output.string() + ".new";
   remove_result(joined, settings_.kind);
   {
-    Results before = open(settings_.output), retried = open(output()), after = open(joined);
+    Results before = open_damaged(), retried = open(output()), after = open(joined);
     before.read_header();
     retried.read_header();
     after.start(header_);
     while (const auto row = before.next()) {
       if (!row->failed) {
-        after.append_stored(before);
+        after.append_stored(before, row->number);
         continue;
       }
       const auto again = retried.next();
       if (!again || !same(*again, *row))
         fail(output().string(), ": row ", row->number, " is missing; remove this file, and retry");
-      after.append_stored(retried);
+      after.append_stored(retried, row->number);
     }
     after.finish();
   }
   move_result(joined, settings_.output, settings_.kind);
   remove_result(output(), settings_.kind);
+}
+
+Results Retry::open_damaged() const {
+  Results results = open(settings_.output);
+  results.take_damaged_as_failed();
+  return results;
 }
 
 Results Retry::open(const fs::path& path) const {

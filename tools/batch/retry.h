@@ -28,6 +28,8 @@ class Retry {
 
  private:
   Results open(const std::filesystem::path& path) const;
+  /// The file; rows that are damaged and can be computed again are failed ones.
+  Results open_damaged() const;
 
   const RunSettings& settings_;
   std::string header_;  ///< of the file

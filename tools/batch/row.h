@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ struct Row {
 
 /// What a row holds besides number, path, status and reason.
 struct RowShape {
-  size_t top = 0;                  ///< columns for so many classes
+  size_t top = 0;                  ///< columns for this many classes
   std::vector<size_t> features{};  ///< extents of an array of numbers: [D], [N, D], or none
+  bool csv_safe = false;           ///< cells of CSV that spreadsheets would run begin with '
 
   size_t numbers() const;  ///< in that array
 };
@@ -33,11 +35,13 @@ inline size_t RowShape::numbers() const {
   return product;
 }
 
-/// A row that an earlier run has written, as far as going on needs it.
+/// A row that an earlier run has written, as far as resuming and sorting need it.
 struct StoredRow {
   std::uint64_t number = 0;
   std::string path;
   bool failed = false;
+  std::optional<size_t> best_class{};          ///< none: failed, or no class was likely enough
+  std::optional<std::uint32_t> numbers_sum{};  ///< checksum of the row in the .npy
 };
 
 }  // namespace vit::tools

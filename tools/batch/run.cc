@@ -13,6 +13,7 @@
 #include "tools/batch/done_rows.h"
 #include "tools/batch/header.h"
 #include "tools/batch/progress.h"
+#include "tools/batch/renumber.h"
 #include "tools/batch/retry.h"
 #include "tools/output/lock.h"
 #include "tools/output/model_report.h"
@@ -97,7 +98,7 @@ class Run {
         signals_(signals),
         header_(with_shard(parts.header, settings.shard)),
         results_(settings.output, settings.kind, settings.shape),
-        done_(results_),
+        done_(results_, !settings.shard && !settings.keep_numbers),
         progress_(settings.quiet, settings.kind == ResultKind::kStandardOutput),
         counter_(settings, !settings.quiet) {}
 
@@ -112,6 +113,9 @@ class Run {
                     .tick = [this] { tick(); }});
       results_.flush();
     } catch (const OutputClosed&) {
+      throw;
+    } catch (const DamagedRows&) {
+      progress_.clear();
       throw;
     } catch (const ThreadError&) {
       throw;
@@ -130,7 +134,7 @@ class Run {
     const std::uint64_t rows = done_.rows() + written_, failed = done_.failed() + failed_;
     if (listing_.count == 0)
       fail("no image found: the inputs hold no file that ends in .jpg, .png, .webp, .bmp or .tif");
-    if (settings_.shard) write_marker(rows, failed);
+    if (settings_.shard) mark_complete(rows, failed);
     if (!settings_.quiet) say_done(rows, failed);
     // A shard is a part: whether all has failed is known when all parts are there.
     const bool nothing = failed == rows && rows != 0 && !settings_.shard;
@@ -195,7 +199,18 @@ class Run {
     return row;
   }
 
+  /// The row's place in the file, for ever. A shard counts the listing instead, behind what it had
+  /// counted when the folder was another: `vit merge` joins the shards by these.
+  std::uint64_t next_number(const Input& input) {
+    if (settings_.keep_numbers) return input.number;
+    if (!settings_.shard) return done_.rows() + written_ + 1;
+    highest_number_ = std::max({settings_.before.numbered + input.number,
+                                done_.highest_number() + 1, highest_number_ + 1});
+    return highest_number_;
+  }
+
   void write(Row row) {
+    row.input.number = next_number(row.input);
     if (parts_.before_writing) parts_.before_writing(row);
     results_.append(row);
     ++written_;
@@ -238,23 +253,20 @@ class Run {
     return 128 + signals_.number();
   }
 
-  void write_marker(std::uint64_t rows, std::uint64_t failed) const {
-    Json json;
-    json["rows"] = rows;
-    json["failed"] = failed;
-    json["listed"] = listing_.count;
-    json["listing"] = listing_.hash;
-    json["skipped"] = Json::object();
-    for (const auto& [ending, count] : listed_.skipped.counts()) json["skipped"][ending] = count;
-    const std::string text = dump(json) + "\n";
-    AtomicFile file(done_marker(settings_.output));
-    file.write(std::as_bytes(std::span(text)));
-    file.commit();
+  void mark_complete(std::uint64_t rows, std::uint64_t failed) const {
+    write_marker(settings_.output,
+                 {.rows = rows,
+                  .failed = failed,
+                  .listed = listing_.count,
+                  .listing = listing_.hash,
+                  .skipped = listed_.skipped.counts()},
+                 settings_.before);
   }
 
   void say_done(std::uint64_t rows, std::uint64_t failed) const {
     std::string text = output_name() + ": " + format_count(rows) + (rows == 1 ? " row" : " rows");
     if (failed != 0) text += ", " + format_count(failed) + " failed";
+    if (parts_.closing_text) text += parts_.closing_text();
     if (written_ == 0) text += ", nothing was left to do";
     if (unlisted_ != 0)
       text += ", " + format_count(unlisted_) + " of inputs that are not listed now";
@@ -279,6 +291,7 @@ class Run {
   std::uint64_t unlisted_ = 0;
   std::uint64_t wanted_ = 0;  ///< inputs of ours that had no row
   std::uint64_t written_ = 0, failed_ = 0;
+  std::uint64_t highest_number_ = 0;  ///< of the rows of this run
   std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
   Counter counter_;  ///< last: its thread ends first
 };
@@ -293,6 +306,7 @@ std::optional<int> retry_failed(const RunSettings& settings, const RunParts& par
   RunSettings again = settings;
   again.output = retry.output();
   again.shard.reset();
+  again.keep_numbers = true;
   again.restart = retry.stale(parts.header);
   again.inputs.operands.assign(1, "-");  // cannot be counted
   {
@@ -306,20 +320,36 @@ std::optional<int> retry_failed(const RunSettings& settings, const RunParts& par
   return std::nullopt;
 }
 
-}  // namespace
-
-int run_rows(const RunSettings& settings, const RunParts& parts) {
-  const StopSignals signals;
-  std::optional<OutputLock> lock;
-  if (settings.kind != ResultKind::kStandardOutput) lock.emplace(settings.output);
-  if (settings.shard) fs::remove(done_marker(settings.output));
-  if (settings.retry_failed)
-    if (const auto stopped = retry_failed(settings, parts, signals)) return *stopped;
+int run_all(const RunSettings& settings, const RunParts& parts, const StopSignals& signals) {
   Run run(settings, parts, signals);
   const auto stopped = run.go_through([&](const std::atomic<bool>& stop, const TakeInput& take) {
     return list_inputs(settings.inputs, stop, take);
   });
   return stopped ? *stopped : run.conclude();
+}
+
+}  // namespace
+
+int run_rows(RunSettings settings, const RunParts& parts) {
+  const StopSignals signals;
+  std::optional<OutputLock> lock;
+  if (settings.kind != ResultKind::kStandardOutput) lock.emplace(settings.output);
+  if (settings.shard) settings.before = take_marker(settings.output, settings.restart);
+  if (parts.before_run) parts.before_run(signals.flag());
+  if (settings.retry_failed)
+    if (const auto stopped = retry_failed(settings, parts, signals)) return *stopped;
+  try {
+    return run_all(settings, parts, signals);
+  } catch (const Misnumbered& error) {
+    if (!settings.quiet)
+      write_message(settings.output.string() + ": " + error.what() +
+                    ", not that of its place; all rows are numbered again, from 1 on");
+    renumber(settings.output, settings.kind, settings.shape);
+    if (!std::ranges::all_of(settings.inputs.operands, can_be_read_twice))
+      fail(settings.output.string(), ": its rows were numbered again, and the list of inputs ",
+           "cannot be read twice; run the same command again");
+    return run_all(settings, parts, signals);
+  }
 }
 
 }  // namespace vit::tools

@@ -1,12 +1,14 @@
 /// A run over many inputs: what `vit batch` and `vit embed` have in common.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
 
 #include "tools/batch/inputs.h"
+#include "tools/batch/marker.h"
 #include "tools/batch/pipeline.h"
 #include "tools/batch/results.h"
 #include "tools/batch/shard.h"
@@ -21,7 +23,9 @@ struct RunSettings {
   ResultKind kind = ResultKind::kCsv;
   RowShape shape;
   std::optional<Shard> shard;
+  Marker before{};  ///< of the shard, when it was last complete
   bool restart = false;
+  bool keep_numbers = false;  ///< rows have the numbers of their inputs
   bool retry_failed = false;
   bool strict = false;  ///< failed rows are a failure
   bool quiet = false;
@@ -42,10 +46,14 @@ struct RunParts {
   std::function<void(Row& row)> answer;
   /// In order, before the row is written; may make it a failed one.
   std::function<void(Row& row)> before_writing;
+  /// Before the first row, while the output is locked; ends early when `stop` becomes true.
+  std::function<void(const std::atomic<bool>& stop)> before_run{};
+  /// What else the last line says of the run, such as ", 3 linked into 2 folders".
+  std::function<std::string()> closing_text{};
 };
 
 /// The exit status: 0 when every input has its row in the output, 1 when no row (with `strict`: not
 /// every row) succeeded, 128 + N when signal N came before all rows were written.
-int run_rows(const RunSettings& settings, const RunParts& parts);
+int run_rows(RunSettings settings, const RunParts& parts);
 
 }  // namespace vit::tools

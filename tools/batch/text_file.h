@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tools/batch/record.h"
+#include "tools/batch/sums.h"
 
 namespace vit::tools {
 
@@ -24,16 +25,18 @@ class TextFile {
   /// The header that is there; none: the file is new, or was torn within its header. Throws an
   /// Error if the file holds something else. To be called first.
   std::optional<std::string> read_header();
-  /// The next of the rows that are there. Throws an Error if one before the last is damaged.
+  /// The next of the rows that are there. Throws an Error if one before the last is damaged, or if
+  /// the file is not what was written by its checksums.
   std::optional<StoredRow> next();
   /// Takes the row that next() gave, and all after it, for torn.
   void forget_from_here();
 
   /// Empties the file and writes its header.
   void start(std::string_view header);
-  void append(const Row& row);
-  /// Appends the row that next() of `other` gave.
-  void append_stored(const TextFile& other) { append_record(other.record_); }
+  /// `numbers_sum` is the checksum of numbers that stand elsewhere.
+  void append(const Row& row, std::optional<std::uint32_t> numbers_sum = {});
+  /// Appends the row that next() of `other` gave, with this number.
+  void append_stored(const TextFile& other, std::uint64_t number);
   size_t pending_bytes() const { return pending_.size(); }
   /// What was appended, to the operating system. Throws an Error; what was there stays whole.
   void flush();
@@ -57,9 +60,10 @@ class TextFile {
   std::string buffer_;       ///< read, not yet taken
   std::size_t taken_ = 0;    ///< of the buffer
   std::uint64_t whole_ = 0;  ///< bytes of whole records so far
-  std::uint64_t rows_ = 0;
+  std::uint64_t rows_ = 0;   ///< whole ones so far
   std::string record_;
-  std::string pending_;  ///< appended, not yet written
+  std::string pending_;            ///< appended, not yet written
+  std::optional<BlockSums> sums_;  ///< of a file
 };
 
 }  // namespace vit::tools

@@ -37,6 +37,12 @@ struct Scanner {
   }
 };
 
+/// A formula, also behind apostrophes.
+bool like_formula(std::string_view text) {
+  const size_t first = text.find_first_not_of('\'');
+  return first != text.npos && std::string_view("=+-@\t\r").find(text[first]) != text.npos;
+}
+
 }  // namespace
 
 std::string csv_field(std::string_view text) {
@@ -44,6 +50,14 @@ std::string csv_field(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
   return quoted + '"';
+}
+
+std::string csv_harmless(std::string_view text) {
+  return (like_formula(text) ? "'" : "") + std::string(text);
+}
+
+std::string csv_original(std::string_view text) {
+  return std::string(text.starts_with('\'') && like_formula(text) ? text.substr(1) : text);
 }
 
 std::optional<std::vector<std::string>> csv_fields(std::string_view record) {

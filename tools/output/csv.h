@@ -13,6 +13,12 @@ namespace vit::tools {
 /// A field, in quotes where it needs them.
 std::string csv_field(std::string_view text);
 
+/// A text that spreadsheets do not take for a formula: one that begins with = + - @, a tab or a
+/// carriage return has an apostrophe before it. So has one that looks like the result, so that
+/// csv_original() can take it away again.
+std::string csv_harmless(std::string_view text);
+std::string csv_original(std::string_view text);
+
 /// The fields of a record, with or without its line break, without their quotes; none if a quote is
 /// never closed.
 std::optional<std::vector<std::string>> csv_fields(std::string_view record);

@@ -69,6 +69,13 @@ Finished batch(std::vector<std::string> more) {
   return run(batch_arguments(std::move(more)));
 }
 
+Finished run_into(const Folder& folder, const std::string& name, std::vector<std::string> more) {
+  more.insert(more.end(), {folder.path("in"), "-o", folder.path(name)});
+  if (!name.ends_with(".npy")) return batch(more);
+  more.insert(more.begin(), {"embed", "-m", golden("hf_vit"), "--quiet"});
+  return run(more);
+}
+
 std::string image_bytes() {
   return bitmap(200, 100, 50);
 }

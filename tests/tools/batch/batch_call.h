@@ -13,6 +13,9 @@ namespace vit::tools {
 std::vector<std::string> batch_arguments(std::vector<std::string> more);
 Finished batch(std::vector<std::string> more);
 Call batch_call(std::vector<std::string> more);
+/// The images of write_images() into folder/name: `vit batch`, or `vit embed` for .npy.
+Finished run_into(const Folder& folder, const std::string& name,
+                  std::vector<std::string> more = {});
 
 /// The bytes of an image that the model of the tests can classify.
 std::string image_bytes();

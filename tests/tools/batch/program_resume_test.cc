@@ -42,7 +42,8 @@ std::string all_of(const std::string& output) {
 }
 
 void remove_output(const std::string& output) {
-  for (const auto* ending : {"", ".jsonl", "-wal", "-shm"}) fs::remove(output + ending);
+  for (const auto* ending : {"", ".jsonl", ".sums", ".jsonl.sums", "-wal", "-shm"})
+    fs::remove(output + ending);
 }
 
 /// Until the output has grown, or a while has passed.
@@ -101,6 +102,7 @@ TEST(Resume, KeepsTheRowsThatAreThere) {
   std::string marked = whole;
   marked.replace(marked.find("great white shark"), 17, "great white SHARK");
   folder.write("r.csv", marked.substr(0, marked.size() - 150));
+  fs::remove(output + ".sums");
   ASSERT_EQ(run(call_for(folder.path("in"), output)).status, 0);
   EXPECT_EQ(read_file(output), marked);
 }

@@ -152,6 +152,63 @@ TEST(Merge, RefusesWhatIsNotTheWhole) {
   EXPECT_EQ(read_file(folder.path("r.csv")), one_run(folder, "one.csv"));
 }
 
+/// Whatever stands in headers and markers, the answer names the file in our words, at once.
+TEST(Merge, RefusesHeadersAndMarkersThatMakeNoSense) {
+  const Folder folder;
+  write_images(folder, 6);
+  const std::string file = shard(folder, "r.jsonl", 0, 1), name = "r-00000-of-00001.jsonl";
+  fs::remove(file + ".sums");
+  const std::string rows = read_file(file), marker = read_file(file + ".done");
+  const auto message = [&] {
+    const Finished finished = run({"merge", folder.path("r.jsonl")});
+    EXPECT_EQ(finished.status, 1);
+    EXPECT_LT(finished.peak_bytes, size_t{100} << 20);
+    return finished.err;
+  };
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = rows;
+    text.replace(text.find(from), from.size(), to);
+    folder.write(name, text);
+    return message();
+  };
+  EXPECT_EQ(with("\"top\":2", "\"top\":4000000000"),
+            "vit: " + file + ": its header is damaged: options.top is 4000000000\n");
+  EXPECT_EQ(with("\"top\":2", "\"top\":\"many\""),
+            "vit: " + file + ": its header is damaged: options.top is \"many\"\n");
+  EXPECT_EQ(with("\"top\":2", "\"shape\":[4000000000,4000000000]"),
+            "vit: " + file + ": its header is damaged: options.shape is [4000000000,4000000000]\n");
+  EXPECT_EQ(with("\"options\":{", "\"options\":[{}],\"more\":{"),
+            "vit: " + file + ": its header is damaged: options is [{}]\n");
+  EXPECT_EQ(with("\"index\":0", "\"index\":[]"),
+            "vit: " + file + ": is not a shard's file: its header says nothing of shards\n");
+  EXPECT_EQ(with("\"header\":{", "\"header\":7,\"more\":{"),
+            "vit: " + file +
+                ": its header is damaged, it is not a JSON object; start again with "
+                "--restart\n");
+  folder.write(name, rows);
+  for (const auto* damaged : {"", "[1,", "7", "[]", R"({"rows":"6","listed":6})",
+                              R"({"rows":6,"listed":-1})", R"({"rows":6})"}) {
+    folder.write(name + ".done", damaged);
+    EXPECT_EQ(message(), "vit: " + file + ".done: damaged; run the shard's command again\n");
+  }
+  folder.write(name + ".done", marker);
+  EXPECT_EQ(run({"merge", folder.path("r.jsonl")}).status, 0);
+}
+
+TEST(Merge, RefusesAShardWhoseRowsWereChanged) {
+  const Folder folder;
+  write_images(folder, 6);
+  const std::string file = shard(folder, "r.csv", 0, 1);
+  std::string text = read_file(file);
+  text.replace(text.find(",ok,,"), 5, ",ok,x");
+  folder.write("r-00000-of-00001.csv", text);
+  const Finished merged = run({"merge", folder.path("r.csv")});
+  EXPECT_EQ(merged.status, 1);
+  EXPECT_THAT(merged.err, HasSubstr(" not what was written, by the checksums in "
+                                    "r-00000-of-00001.csv.sums; "));
+  EXPECT_FALSE(fs::exists(folder.path("r.csv")));
+}
+
 TEST(Merge, ExplainsItsUse) {
   const Folder folder;
   EXPECT_EQ(run({"merge"}).status, 2);

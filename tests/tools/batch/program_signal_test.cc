@@ -83,7 +83,9 @@ std::string file_of(const Folder& folder, const Case& one) {
 void remove_files(const std::string& file) {
   for (const auto* ending : {"", ".jsonl", ".done"})
     for (const auto* more : {"", "-wal", "-shm"}) fs::remove(file + ending + more);
-  for (const auto* ending : {".retry", ".retry.jsonl", ".retry-wal", ".retry-shm", ".new"})
+  for (const auto* ending :
+       {".retry", ".retry.jsonl", ".retry-wal", ".retry-shm", ".new", ".sums", ".jsonl.sums",
+        ".retry.sums", ".retry.jsonl.sums", ".new.sums", ".done.before"})
     fs::remove(file + ending);
 }
 

@@ -146,6 +146,7 @@ TEST(Results, RefuseARowThatIsDamagedAmongOthers) {
   std::string text = read_file(folder.path("r.jsonl"));
   text.replace(text.find("plain"), 7, "\"\"\"\"\"\"\"");
   folder.write("r.jsonl", text);
+  std::filesystem::remove(folder.path("r.jsonl.sums"));  // as earlier versions have left it
   Results results(folder.path("r.jsonl"), ResultKind::kJsonl, kShape);
   results.read_header();
   try {
@@ -166,6 +167,7 @@ TEST(Results, NeverTouchSomebodyElsesFile) {
     Results results(folder.path(name), *result_kind(name), kShape);
     EXPECT_THROW(results.read_header(), Error);
     EXPECT_EQ(read_file(folder.path(name)), other);
+    EXPECT_FALSE(std::filesystem::exists(folder.path(name + std::string(".sums"))));
   }
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(folder.path("r.db").c_str(), &database), SQLITE_OK);

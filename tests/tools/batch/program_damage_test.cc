@@ -1,0 +1,93 @@
+/// `vit batch` and `vit embed` meet output that is no longer what they have written.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/tools/batch/batch_call.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+TEST(DamagedOutput, RefusesRowsThatWereChangedUntilToldThatTheyAreRight) {
+  const Folder folder;
+  write_images(folder, 6);
+  const std::string name = "r.csv", output = folder.path(name);
+  ASSERT_EQ(run_into(folder, name).status, 0);
+  const std::string whole = read_file(output);
+  std::string edited = whole;
+  edited.replace(edited.find("goldfish"), 8, "my pet!!");
+  folder.write("r.csv", edited);
+  const Finished refused = run_into(folder, name);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr(" not what was written, by the checksums in r.csv.sums; if "
+                                     "the change was made on purpose, remove " +
+                                     output + ".sums to go on"));
+  EXPECT_EQ(read_file(output), edited);
+  fs::remove(output + ".sums");
+  ASSERT_EQ(run_into(folder, name).status, 0);
+  EXPECT_EQ(read_file(output), edited) << "taken as it is";
+  edited.erase(edited.find("\n3,"), edited.find("\n4,") - edited.find("\n3,"));
+  folder.write("r.csv", edited);
+  fs::remove(output + ".sums");
+  ASSERT_EQ(run_into(folder, name).status, 0);
+  EXPECT_THAT(read_file(output), HasSubstr("\n6," + folder.path("in/002.bmp")));
+  folder.write("r.csv", edited + edited);
+  ASSERT_EQ(run_into(folder, name, {"--restart"}).status, 0);
+  EXPECT_EQ(read_file(output), whole);
+}
+
+TEST(DamagedOutput, ComputesNumbersAgainThatAreNotThoseThatWereWritten) {
+  const Folder folder;
+  write_images(folder, 8);
+  const std::string name = "f.npy", output = folder.path(name);
+  ASSERT_EQ(run_into(folder, name).status, 0);
+  const std::string whole = read_file(output), list = read_file(output + ".jsonl");
+  folder.write("f.npy", whole.substr(0, whole.size() - 500) + std::string(500, '\0'));
+  const Finished refused = run_into(folder, name);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr(output + ": the numbers of row 6 (" +
+                                     folder.path("in/005.bmp") + ") are not those that were "));
+  ASSERT_EQ(run_into(folder, name, {"--retry-failed"}).status, 0);
+  EXPECT_EQ(read_file(output), whole);
+  EXPECT_EQ(read_file(output + ".jsonl"), list);
+}
+
+TEST(DamagedOutput, StartsADamagedDatabaseAgainWhenToldTo) {
+  const Folder folder;
+  write_images(folder, 60);
+  const std::string name = "r.db", output = folder.path(name);
+  ASSERT_EQ(run_into(folder, name).status, 0);
+  const std::string whole = content_of(output), bytes = read_file(output);
+  folder.write("r.db", bytes.substr(0, bytes.size() - 100));
+  const Finished refused = run_into(folder, name);
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_EQ(refused.err, "vit: " + output +
+                             ": this database is damaged (its last page is cut short); restore a "
+                             "copy of it, or start again with --restart\n");
+  ASSERT_EQ(run_into(folder, name, {"--restart"}).status, 0);
+  EXPECT_EQ(content_of(output), whole);
+}
+
+TEST(CsvSafe, GoesOnWithCsvThatIsSafeForSpreadsheets) {
+  const Folder folder;
+  write_images(folder, 6);
+  const std::string name = "r.csv", output = folder.path(name);
+  ASSERT_EQ(run_into(folder, name, {"--csv-safe"}).status, 0);
+  const std::string whole = read_file(output);
+  EXPECT_THAT(whole, HasSubstr("\"\"csv_safe\"\":true"));
+  folder.write("r.csv", whole.substr(0, whole.size() - 90));
+  ASSERT_EQ(run_into(folder, name, {"--csv-safe"}).status, 0);
+  EXPECT_EQ(read_file(output), whole);
+  EXPECT_THAT(run_into(folder, name).err,
+              HasSubstr("options.csv_safe is true in the file, null now"));
+  const Finished json = run_into(folder, "r.jsonl", {"--csv-safe"});
+  EXPECT_EQ(json.status, 2);
+  EXPECT_THAT(json.err, HasSubstr("--csv-safe is for CSV alone, expected -o FILE.csv"));
+}
+
+}  // namespace
+}  // namespace vit::tools

@@ -1,0 +1,85 @@
+/// Checksums of a file that only grows, in "FILE.sums" beside it.
+///
+/// One line for each block: its end (a byte offset), the rows of the file up to there, the CRC-32
+/// of its bytes, and the CRC-32 of the line itself. A block is what was written at once. Its line
+/// is written after it, so whatever ends the program leaves at most one block without a line; bytes
+/// after the last line are not checked. A torn line is not a line.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "vit/base/error.h"
+
+namespace vit::tools {
+
+/// Rows of an earlier run cannot be used; nothing was appended.
+class DamagedRows : public Error {
+ public:
+  using Error::Error;
+};
+
+/// CRC-32 of `bytes`, which follow others that have given `before`.
+std::uint32_t checksum(std::string_view bytes, std::uint32_t before = 0);
+/// Eight hexadecimal digits, and back; none where they are not.
+std::string checksum_text(std::uint32_t sum);
+std::optional<std::uint32_t> parse_checksum(std::string_view text);
+
+/// "rows 3 to 5 are not what was written"; `before` and `upto` are the rows before and with the
+/// block.
+std::string changed_rows_text(std::uint64_t before, std::uint64_t upto);
+
+std::filesystem::path sums_of(const std::filesystem::path& file);
+
+class BlockSums {
+ public:
+  explicit BlockSums(const std::filesystem::path& file);
+  ~BlockSums();
+  BlockSums(const BlockSums&) = delete;
+  BlockSums& operator=(const BlockSums&) = delete;
+
+  /// Takes the bytes of the file in order, from its beginning.
+  void check(std::string_view bytes);
+  /// Why the file is not what was written; empty: every whole block so far is.
+  const std::string& damage() const { return damage_; }
+
+  /// From here on the file grows: forgets the blocks that end after its first `size` bytes. `data`
+  /// is the file, for the bytes that have no line yet. Throws an Error.
+  void go_on(int data, std::uint64_t size);
+  /// The file is empty.
+  void start();
+  /// Bytes that were written at the end of the file.
+  void add(std::string_view bytes);
+  /// Ends a block, `rows` of the file are up to here. Throws an Error.
+  void mark(std::uint64_t rows);
+  /// Throws an Error if the lines cannot be put on the disk.
+  void sync() const;
+
+ private:
+  struct Block {
+    std::uint64_t end = 0;
+    std::uint64_t rows = 0;
+    std::uint32_t sum = 0;
+  };
+  static std::string line_of(const Block& block);
+  static std::optional<Block> parse_line(const std::string& line);
+  std::optional<Block> next_block();
+  void open_to_write();
+  void cut_lines(std::uint64_t length);
+
+  std::filesystem::path file_, path_;
+  std::ifstream lines_;         ///< to be read
+  Block last_{};                ///< the block before the current one
+  std::optional<Block> block_;  ///< to be compared with
+  std::uint64_t at_ = 0;        ///< bytes of the file so far
+  std::uint32_t sum_ = 0;       ///< of the current block
+  std::string damage_;
+  int out_ = -1;
+  std::uint64_t length_ = 0;  ///< of all lines that were written or kept
+};
+
+}  // namespace vit::tools
