@@ -9,20 +9,28 @@ namespace {
 
 /// Found by the run path of the program: the build gives one that leads to where the module was
 /// built or installed.
-const Codecs* load_module() {
-  void* module = dlopen(VIT_CODECS_MODULE, RTLD_NOW | RTLD_LOCAL);
+const void* load_module(const char* file, const char* symbol_name) {
+  void* module = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (module == nullptr)
-    fail("the image codecs are not there: ", dlerror(), "; ", VIT_CODECS_MODULE,
+    fail("the image codecs are not there: ", dlerror(), "; ", file,
          " is installed with vit and belongs into its lib folder or on LD_LIBRARY_PATH");
-  const void* symbol = dlsym(module, kCodecsSymbol);
+  const void* symbol = dlsym(module, symbol_name);
   if (symbol == nullptr) fail("the image codecs are broken: ", dlerror());
-  return static_cast<const Codecs*>(symbol);
+  return symbol;
 }
 
 }  // namespace
 
-const Codecs& codecs() {
-  static const Codecs* const loaded = load_module();  // tried again if it failed
+// A load that failed is tried again.
+const Decoders& decoders() {
+  static const auto* const loaded =
+      static_cast<const Decoders*>(load_module(VIT_DECODERS_MODULE, kDecodersSymbol));
+  return *loaded;
+}
+
+const Encoders& encoders() {
+  static const auto* const loaded =
+      static_cast<const Encoders*>(load_module(VIT_ENCODERS_MODULE, kEncodersSymbol));
   return *loaded;
 }
 

@@ -1,5 +1,5 @@
-/// The rarer formats, and writing pictures: a module of its own, loaded when it is first needed.
-/// OpenCV's codecs stand on some 140 shared libraries, and loading those takes a tenth of a second.
+/// The rarer formats, and writing pictures: two modules, each loaded when it is first needed, so
+/// that start-up does not pay for their libraries (OpenCV's codecs alone stand on some 140).
 #pragma once
 
 #include <cstddef>
@@ -9,27 +9,33 @@
 #include <vector>
 
 #include "patch/image.h"
-#include "patch/image_header.h"
 
 namespace vit::patch {
 
-/// Either an image, blue first and as large as its decoder made it, or what is wrong.
-struct DecodedImage {
-  Image image;
-  std::string problem{};
+/// What is wrong with a file, empty if nothing is.
+struct DecodeProblem {
+  std::string text{};
   bool out_of_memory = false;
 };
 
-/// What the module offers under the name kCodecsSymbol. No exception leaves it.
-struct Codecs {
-  DecodedImage (*decode)(std::span<const std::byte> bytes, const ImageHeader& header);
+/// libtiff and libwebp, under the name kDecodersSymbol; as the decoders of pixel_decoders.h. A TIFF
+/// comes as it is stored, whatever its orientation. No exception leaves the module.
+struct Decoders {
+  DecodeProblem (*tiff)(std::span<const std::byte> bytes, Image& image);
+  DecodeProblem (*webp)(std::span<const std::byte> bytes, Image& image);
+};
+inline constexpr const char* kDecodersSymbol = "vit_decoders";
+
+/// OpenCV, under the name kEncodersSymbol. No exception leaves the module.
+struct Encoders {
   /// `ending` names the format: ".png", ".jpg". Empty if that is not possible.
   std::vector<std::uint8_t> (*encode)(const Image& image, const std::string& ending);
 };
-inline constexpr const char* kCodecsSymbol = "vit_codecs";
+inline constexpr const char* kEncodersSymbol = "vit_encoders";
 
-/// Loads the module on the first call, from any thread. Throws an Error that names the file if it
-/// is not there.
-const Codecs& codecs();
+/// Load the module on the first call, from any thread. Throw an Error that names the file if it is
+/// not there.
+const Decoders& decoders();
+const Encoders& encoders();
 
 }  // namespace vit::patch

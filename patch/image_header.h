@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,16 +17,21 @@ enum class FileFormat { kUnknown, kJpeg, kPng, kWebp, kBmp, kTiff };
 
 struct ImageHeader {
   FileFormat format = FileFormat::kUnknown;
-  size_t width = 0;           ///< as stored, before the orientation is applied
-  size_t height = 0;          ///< 0: the header is broken
-  int orientation = 1;        ///< EXIF's, 1 to 8
-  bool complete = false;      ///< the file goes on to the end of the image
-  bool deep = false;          ///< a TIFF of 16 bits a sample
-  size_t straight_alpha = 0;  ///< where a TIFF says that its colours are not multiplied by alpha
-  std::string problem = {};   ///< what makes it undecodable, if anything does
+  size_t width = 0;       ///< as stored, before the orientation is applied
+  size_t height = 0;      ///< 0: the header is broken
+  int orientation = 1;    ///< EXIF's, 1 to 8
+  bool complete = false;  ///< the file goes on to the end of the image
+  /// What the file's compressed data can hold at the best ratio of its format.
+  size_t most_pixels = std::numeric_limits<size_t>::max();
+  std::string problem = {};  ///< what makes it undecodable, if anything does
 };
 
 std::string_view to_string(FileFormat format);  ///< "JPEG", …
+
+/// By the first bytes.
+FileFormat format_of(std::span<const std::byte> bytes);
+/// Throws an Error if they are of no known format; 64 bytes are enough.
+void check_format(std::span<const std::byte> bytes, std::string_view name);
 
 ImageHeader read_header(std::span<const std::byte> bytes);
 
@@ -40,10 +46,6 @@ int exif_orientation(std::span<const std::byte> exif);
 
 /// The PNG without its remarks (colour profiles, times, texts), about which libpng prints warnings.
 std::vector<std::byte> essential_png(std::span<const std::byte> bytes);
-
-/// The TIFF with its alpha declared as multiplied already: libtiff multiplies it otherwise.
-std::vector<std::byte> unmultiplied_tiff(std::span<const std::byte> bytes,
-                                         const ImageHeader& header);
 
 /// What a file of no known format looks like: "it starts like text", "it is a GIF image", …
 std::string describe_unknown(std::span<const std::byte> bytes);

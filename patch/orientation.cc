@@ -47,6 +47,8 @@ Image oriented(const Image& image, int orientation) {
   const bool turned = orientation >= 5;
   Image result{turned ? image.height : image.width, turned ? image.width : image.height, {}};
   result.pixels.resize(image.pixels.size());
+  result.damage = image.damage;
+  result.lease = image.lease;
   const Walk walk = walk_of(image, orientation);
   constexpr size_t kTile = 32;  // a turned row touches a cache line per pixel: use them again soon
   for (size_t top = 0; top < result.height; top += kTile)
@@ -66,11 +68,6 @@ Image oriented(const Image& image, int orientation) {
       }
     }
   return result;
-}
-
-int inverse_orientation(int orientation) {
-  if (orientation == 6) return 8;
-  return orientation == 8 ? 6 : orientation;
 }
 
 }  // namespace vit::patch

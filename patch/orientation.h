@@ -8,7 +8,4 @@ namespace vit::patch {
 /// The image as its camera was held: `orientation` is EXIF's, 1 (as it is) to 8.
 Image oriented(const Image& image, int orientation);
 
-/// The orientation that takes the given one back.
-int inverse_orientation(int orientation);
-
 }  // namespace vit::patch

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -45,6 +46,14 @@ std::uint32_t crc32(std::span<const std::byte> bytes) {
 constexpr size_t kSignature = 8;
 constexpr size_t kAround = 12;  // length and type before a chunk's data, checksum after it
 
+constexpr size_t kMostInflation = 1032;  // 258 bytes for two bits, deflate's limit
+
+size_t bits_per_pixel(const ByteReader& reader) {
+  const std::uint32_t bits = reader.u8(kSignature + 16), colour = reader.u8(kSignature + 17);
+  const size_t channels = colour == 2 ? 3 : colour == 4 ? 2 : colour == 6 ? 4 : 1;
+  return std::max<size_t>(1, bits * channels);
+}
+
 /// What the picture is made of. All else is remarks.
 bool is_essential(const ByteReader& reader, size_t chunk) {
   for (const char* type : {"IHDR", "PLTE", "tRNS", "IDAT", "IEND"})
@@ -72,9 +81,11 @@ ImageHeader read_png_header(std::span<const std::byte> bytes) {
     header.width = reader.u32(kSignature + 8);
     header.height = reader.u32(kSignature + 12);
   }
+  size_t data = 0;
   for (size_t chunk = kSignature; reader.has(chunk, kAround);) {
     const size_t length = reader.u32(chunk);
     if (!reader.has(chunk, length + kAround)) break;
+    if (reader.says(chunk + 4, "IDAT")) data += length;
     if (is_essential(reader, chunk) && !is_intact(reader, chunk)) {
       header.problem = "the checksum of its " + type_of(reader, chunk) + " chunk is wrong";
       break;
@@ -87,6 +98,7 @@ ImageHeader read_png_header(std::span<const std::byte> bytes) {
     }
     chunk += length + kAround;
   }
+  header.most_pixels = data * kMostInflation * 8 / bits_per_pixel(reader);
   return header;
 }
 

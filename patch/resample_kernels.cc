@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -40,11 +39,6 @@ inline void store_clipped(const Sums& low, const Sums& high, std::uint8_t* out) 
     out[i] = static_cast<std::uint8_t>(std::clamp(sums[i] >> kWeightBits, 0, 255));
 }
 
-/// Red and blue of sixteen pixels.
-inline void swap_sixteen(std::uint8_t* pixels) {
-  for (size_t i = 0; i < 48; i += 3) std::swap(pixels[i], pixels[i + 2]);
-}
-
 #include "patch/resample_kernels.inl"
 }  // namespace
 }  // namespace baseline
@@ -67,21 +61,6 @@ inline void store_clipped(const Sums& low, const Sums& high, std::uint8_t* out) 
   const __m128i bytes =
       _mm_packus_epi16(_mm256_castsi256_si128(shorts), _mm256_extracti128_si256(shorts, 1));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), bytes);
-}
-
-// Sixteen pixels are three vectors. Two pixels straddle them, the middle one needs bytes of all.
-inline void swap_sixteen(std::uint8_t* pixels) {
-  Bytes16 part[3];
-  std::memcpy(part, pixels, sizeof part);
-  const Bytes16 middle = __builtin_shufflevector(part[0], part[1], 16, 15, 20, 19, 18, 23, 22, 21,
-                                                 26, 25, 24, 29, 28, 27, 0, 31);
-  const Bytes16 swapped[3] = {__builtin_shufflevector(part[0], part[1], 2, 1, 0, 5, 4, 3, 8, 7, 6,
-                                                      11, 10, 9, 14, 13, 12, 17),
-                              __builtin_shufflevector(middle, part[2], 0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
-                                                      10, 11, 12, 13, 16, 15),
-                              __builtin_shufflevector(part[1], part[2], 14, 19, 18, 17, 22, 21, 20,
-                                                      25, 24, 23, 28, 27, 26, 31, 30, 29)};
-  std::memcpy(pixels, swapped, sizeof swapped);
 }
 
 #include "patch/resample_kernels.inl"

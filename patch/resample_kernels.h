@@ -29,8 +29,6 @@ struct ResampleKernels {
   /// One output row: `width` bytes, a multiple of kColumnBlock, from `count` rows.
   void (*filter_rows)(const std::uint8_t* rows, const std::int32_t* weights, size_t count,
                       size_t width, std::uint8_t* out);
-  /// Blue, green, red to red, green, blue, in place.
-  void (*swap_red_and_blue)(std::uint8_t* pixels, size_t count);
 };
 
 /// Falls back to the best that was compiled.

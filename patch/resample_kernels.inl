@@ -1,7 +1,7 @@
 // The table kKernels of one instruction set. Only resample_kernels.cc includes this file: once per
 // instruction set, inside a namespace and a target region of its own. The namespace defines before:
-// widen(), store_clipped() and swap_sixteen(). Sums are written as vectors (GNU vector extensions)
-// because g++ does not keep an array of them in registers.
+// widen() and store_clipped(). Sums are written as vectors (GNU vector extensions) because g++ does
+// not keep an array of them in registers.
 
 // A perfect shuffle of 16 vectors; four of them transpose the 16x16 bytes.
 inline void shuffle_rows(const Bytes16* from, Bytes16* to) {
@@ -80,10 +80,4 @@ void filter_rows(const std::uint8_t* rows, const std::int32_t* weights, size_t c
     filter<kColumnBlock / 8>(rows + x, width, weights, count, out + x);
 }
 
-void swap_red_and_blue(std::uint8_t* pixels, size_t count) {
-  for (; count >= 16; count -= 16, pixels += 48) swap_sixteen(pixels);
-  for (; count > 0; --count, pixels += 3) std::swap(pixels[0], pixels[2]);
-}
-
-constexpr ResampleKernels kKernels{turn_rows, turn_columns, filter_pixel, filter_rows,
-                                   swap_red_and_blue};
+constexpr ResampleKernels kKernels{turn_rows, turn_columns, filter_pixel, filter_rows};

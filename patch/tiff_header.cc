@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -11,19 +12,13 @@ enum Tag : std::uint32_t {
   kWidth = 256,
   kHeight = 257,
   kBitsPerSample = 258,
-  kPhotometric = 262,
+  kCompression = 259,
   kStripOffsets = 273,
   kOrientation = 274,
-  kSamplesPerPixel = 277,
   kStripLengths = 279,
   kTileOffsets = 324,
   kTileLengths = 325,
-  kExtraSamples = 338,
 };
-
-constexpr std::uint32_t kRgb = 2;              // photometric interpretation
-constexpr std::uint32_t kMultipliedAlpha = 1;  // extra samples
-constexpr std::uint32_t kStraightAlpha = 2;
 
 /// Bytes of a value of each field type; 0: no such type.
 constexpr std::array<size_t, 13> kTypeSizes{0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8};
@@ -96,15 +91,38 @@ int orientation_of(const Directory& directory) {
   return orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : 1;
 }
 
-/// Whether all strips, or all tiles, lie within the file.
-bool has_data(const Directory& directory, Tag offsets_tag, Tag lengths_tag) {
+/// Bytes of all strips, or of all tiles; 0 if one of them lies outside of the file.
+size_t data_bytes(const Directory& directory, Tag offsets_tag, Tag lengths_tag) {
   const Field offsets = directory.find(offsets_tag), lengths = directory.find(lengths_tag);
-  if (offsets.count == 0 || !directory.reader().has(offsets.at, offsets.count * 2)) return false;
+  if (offsets.count == 0 || !directory.reader().has(offsets.at, offsets.count * 2)) return 0;
+  const size_t unknown = directory.reader().size();  // the lengths may be left out
+  size_t sum = 0;
   for (size_t i = 0; i < offsets.count; ++i) {
+    const size_t offset = directory.value(offsets, i);
     const size_t length = i < lengths.count ? directory.value(lengths, i) : 1;
-    if (!directory.reader().has(directory.value(offsets, i), length)) return false;
+    if (!directory.reader().has(offset, length)) return 0;
+    sum += i < lengths.count && length != 0 ? length : unknown;
   }
-  return true;
+  return std::min(sum, directory.reader().size());
+}
+
+/// How many pixels a byte can hold at best.
+size_t most_pixels_per_byte(std::uint32_t compression, std::uint32_t bits) {
+  const size_t per_value = bits < 8 ? 8 : 1;
+  switch (compression) {
+    case 1:
+      return per_value;
+    case 32773:  // PackBits: 128 bytes for two
+      return 64 * per_value;
+    case 5:  // LZW: 4,096 bytes for twelve bits, reached by and by
+    case 8:  // deflate
+    case 32946:
+      return 2000 * per_value;
+    case 7:  // JPEG: two bits for a block
+      return 256;
+    default:  // fax codes take a bit for a row: what is refused by this is large and empty
+      return 65536;
+  }
 }
 
 }  // namespace
@@ -122,25 +140,14 @@ ImageHeader read_tiff_header(std::span<const std::byte> bytes) {
   header.width = directory.first(kWidth, 0);
   header.height = directory.first(kHeight, 0);
   header.orientation = orientation_of(directory);
-  header.complete = directory.complete() && (has_data(directory, kStripOffsets, kStripLengths) ||
-                                             has_data(directory, kTileOffsets, kTileLengths));
-  const Field extra = directory.find(kExtraSamples);
-  if (directory.first(kPhotometric, 0) == kRgb && directory.first(kSamplesPerPixel, 1) == 4 &&
-      extra.count == 1 && directory.value(extra, 0) == kStraightAlpha && !extra.wide)
-    header.straight_alpha = extra.at;
+  const size_t data = std::max(data_bytes(directory, kStripOffsets, kStripLengths),
+                               data_bytes(directory, kTileOffsets, kTileLengths));
+  header.complete = directory.complete() && data != 0;
   const std::uint32_t bits = directory.first(kBitsPerSample, 1);
-  header.deep = bits == 16;
+  header.most_pixels = data * most_pixels_per_byte(directory.first(kCompression, 1), bits);
   if (bits > 16)
     header.problem = "it has " + std::to_string(bits) + " bits per sample; at most 16 are read";
   return header;
-}
-
-std::vector<std::byte> unmultiplied_tiff(std::span<const std::byte> bytes,
-                                         const ImageHeader& header) {
-  std::vector<std::byte> patched(bytes.begin(), bytes.end());
-  const size_t low = header.straight_alpha + (order_of(bytes) == ByteOrder::kBig ? 1 : 0);
-  patched[low] = static_cast<std::byte>(kMultipliedAlpha);
-  return patched;
 }
 
 }  // namespace vit::patch

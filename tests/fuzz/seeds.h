@@ -19,5 +19,9 @@ std::vector<std::string> config_seeds();
 std::vector<std::string> self_description_seeds();
 std::vector<std::string> image_seeds();
 std::vector<std::string> tar_seeds();
+std::vector<std::string> jpeg_seeds();
+std::vector<std::string> bmp_seeds();
+std::vector<std::string> tiff_seeds();
+std::vector<std::string> webp_seeds();
 
 }  // namespace vit::fuzz

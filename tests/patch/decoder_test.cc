@@ -133,10 +133,10 @@ TEST(Decoders, TreatDamageAsOpenCvDoesAndPrintNothing) {
 
 TEST(Codecs, WritePicturesThatReadBackAsTheyWere) {
   const Image image = test::noise(31, 17);
-  const Bytes png = codecs().encode(image, ".png");
+  const Bytes png = encoders().encode(image, ".png");
   EXPECT_EQ(decode(std::as_bytes(std::span(png)), "png").pixels, image.pixels);
-  EXPECT_FALSE(codecs().encode(image, ".jpg").empty());
-  EXPECT_TRUE(codecs().encode(image, ".nothing").empty());
+  EXPECT_FALSE(encoders().encode(image, ".jpg").empty());
+  EXPECT_TRUE(encoders().encode(image, ".nothing").empty());
 }
 
 }  // namespace

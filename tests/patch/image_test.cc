@@ -256,19 +256,6 @@ TEST(Decode, SaysWhatAFileLooksLikeThatIsNoImage) {
   EXPECT_EQ(decode_message({}), "test: the file is empty");
 }
 
-TEST(Decode, SaysTheSizeOfAnImageThatIsTooLarge) {
-  Bytes header = test::big(70000, 4);
-  test::append(header, test::big(70000, 4));
-  test::append(header, Bytes{8, 2, 0, 0, 0});
-  Bytes file;
-  test::append(file, test::kPngSignature);
-  test::append(file, test::png_chunk("IHDR", header));
-  test::append(file, test::png_chunk("IEND", {}));
-  EXPECT_EQ(decode_message(file),
-            "test: the image is too large: 70000x70000 pixels; at most 1048576 a side and "
-            "1073741824 in all are read");
-}
-
 TEST(Decode, TakesRibbons) {
   const Image ribbon = noise(30000, 10);
   EXPECT_EQ(decoded(encode(to_mat(ribbon), ".png")).pixels, ribbon.pixels);

@@ -85,16 +85,5 @@ TEST(ResampleKernels, TurnRowsToColumnsAndBack) {
     }
 }
 
-TEST(ResampleKernels, SwapRedAndBlueOfEveryPixel) {
-  for (const Isa isa : available_isas())
-    for (size_t pixels = 0; pixels < 40; ++pixels) {
-      const auto from = random_bytes(pixels * 3);
-      auto to = from;
-      resample_kernels(isa).swap_red_and_blue(to.data(), pixels);
-      for (size_t i = 0; i < to.size(); ++i)
-        ASSERT_EQ(to[i], from[i - i % 3 + 2 - i % 3]) << to_string(isa) << ' ' << pixels;
-    }
-}
-
 }  // namespace
 }  // namespace vit::patch

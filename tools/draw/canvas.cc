@@ -74,7 +74,7 @@ Image scaled(const Image& image, size_t width, size_t height) {
 }
 
 std::string encode_picture(const Image& image, const std::string& ending) {
-  const std::vector<std::uint8_t> bytes = patch::codecs().encode(image, ending);
+  const std::vector<std::uint8_t> bytes = patch::encoders().encode(image, ending);
   if (bytes.empty())
     fail("cannot make a picture of ", image.width, "x", image.height, " pixels as ", ending);
   return {bytes.begin(), bytes.end()};

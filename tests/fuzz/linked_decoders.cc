@@ -1,0 +1,14 @@
+// The search links what the program loads on demand.
+#include "patch/codecs.h"
+
+extern "C" {
+extern const vit::patch::Decoders vit_decoders;
+}
+
+namespace vit::patch {
+
+const Decoders& decoders() {
+  return vit_decoders;
+}
+
+}  // namespace vit::patch

@@ -1,0 +1,96 @@
+/// Image files that promise what they do not hold, or hold what decoders do not read.
+#pragma once
+
+#include <string_view>
+
+#include "tests/patch/image_files.h"
+
+namespace vit::patch::test {
+
+/// 57 bytes: a header, no data, an end.
+inline Bytes png_without_data(std::uint32_t width, std::uint32_t height) {
+  Bytes header = big(width, 4);
+  append(header, big(height, 4));
+  append(header, Bytes{1, 0, 0, 0, 0});
+  Bytes file;
+  append(file, kPngSignature);
+  append(file, png_chunk("IHDR", header));
+  append(file, png_chunk("IDAT", {}));
+  append(file, png_chunk("IEND", {}));
+  return file;
+}
+
+struct BmpKind {
+  std::uint32_t bits = 24;
+  std::uint32_t compression = 0;
+  std::uint32_t header = 40;
+};
+
+/// `rows` as a BMP stores them: from the bottom unless the height is negative, padded by 4 bytes.
+/// `between` lies between header and pixels: masks, or a palette of four bytes a colour.
+inline Bytes bmp_file(std::int32_t width, std::int32_t height, BmpKind kind, const Bytes& between,
+                      const Bytes& rows) {
+  const auto data = static_cast<std::uint32_t>(14 + kind.header + between.size());
+  Bytes file{'B', 'M'};
+  append(file, little(data + static_cast<std::uint32_t>(rows.size()), 4));
+  append(file, little(0, 4));
+  append(file, little(data, 4));
+  append(file, little(kind.header, 4));
+  append(file, little(static_cast<std::uint32_t>(width), 4));
+  append(file, little(static_cast<std::uint32_t>(height), 4));
+  append(file, little(1, 2));
+  append(file, little(kind.bits, 2));
+  append(file, little(kind.compression, 4));
+  append(file, little(static_cast<std::uint32_t>(rows.size()), 4));
+  append(file, Bytes(16, 0));
+  if (kind.bits <= 8) {
+    const Bytes colours = little(static_cast<std::uint32_t>(between.size() / 4), 4);
+    std::copy(colours.begin(), colours.end(), file.begin() + 46);
+  }
+  file.resize(14 + kind.header);
+  append(file, between);
+  append(file, rows);
+  return file;
+}
+
+/// The JPEG with another size in its header.
+inline Bytes with_jpeg_size(Bytes jpeg, std::uint32_t width, std::uint32_t height) {
+  for (std::size_t at = 2; at + 9 < jpeg.size(); ++at)
+    if (jpeg[at] == 0xff && (jpeg[at + 1] == 0xc0 || jpeg[at + 1] == 0xc2)) {
+      const Bytes sizes = big(height << 16 | width, 4);
+      std::copy(sizes.begin(), sizes.end(), jpeg.begin() + static_cast<std::ptrdiff_t>(at) + 5);
+      break;
+    }
+  return jpeg;
+}
+
+/// A progressive JPEG of one grey component and `scans` scans, of which only the first has data.
+inline Bytes jpeg_of_scans(std::uint32_t width, std::uint32_t height, std::size_t scans) {
+  Bytes file{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0};
+  file.insert(file.end(), 64, 1);
+  append(file, Bytes{0xff, 0xc2, 0, 11, 8});
+  append(file, big(height, 2));
+  append(file, big(width, 2));
+  append(file, Bytes{1, 1, 0x11, 0});
+  // One code of one bit each: no difference; a run of 32,767 blocks without values.
+  append(file, Bytes{0xff, 0xc4, 0, 20, 0x00, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  append(file,
+         Bytes{0xff, 0xc4, 0, 20, 0x10, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe0});
+  append(file, Bytes{0xff, 0xda, 0, 8, 1, 1, 0x00, 0, 0, 0});
+  file.insert(file.end(), std::size_t{(width + 7) / 8} * ((height + 7) / 8) / 8 + 1, 0);
+  for (std::size_t i = 1; i < scans; ++i)
+    append(file, Bytes{0xff, 0xda, 0, 8, 1, 1, 0x00, 1, 63, 0, 0x3f, 0xff});
+  append(file, Bytes{0xff, 0xd9});
+  return file;
+}
+
+/// A WebP of one lossless chunk of 13 bytes, which says that it has this size.
+inline Bytes webp_without_data(std::uint32_t width, std::uint32_t height) {
+  Bytes file;
+  append(file, std::string_view("RIFF\x1a\0\0\0WEBPVP8L\x0d\0\0\0\x2f", 21));
+  append(file, little((width - 1) | (height - 1) << 14, 4));
+  file.resize(34);
+  return file;
+}
+
+}  // namespace vit::patch::test
