@@ -127,7 +127,7 @@ std::string bytes_for(const AttentionSettings& settings, const Inspector& inspec
 /// One image to one output. Returns what its index entry says.
 std::string show_image(const AttentionSettings& settings, const Inspector& inspector,
                        const std::string& file, const fs::path& output) {
-  const Study study = study_image(inspector.classifier, file, settings.model.exif);
+  const Study study = study_image(inspector.classifier, file, settings.model.decoding());
   write_file(output, bytes_for(settings, inspector, study));
   return answer_text(inspector.classifier.name(), study);
 }

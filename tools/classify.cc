@@ -1,5 +1,6 @@
 #include "tools/classify.h"
 
+#include "patch/pixel_budget.h"
 #include "tools/image_input.h"
 #include "tools/model_options.h"
 #include "tools/output/predictions.h"
@@ -80,7 +81,10 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
 class Run {
  public:
   Run(const Settings& settings, const Classifier& classifier)
-      : settings_(settings), classifier_(classifier), style_(output_style()) {
+      : settings_(settings),
+        classifier_(classifier),
+        style_(output_style()),
+        budget_(settings.model.max_pixels, [this] { finish_batch(); }) {
     style_.multi_label = classifier.config().multi_label;
     style_.logits = settings.logits;
   }
@@ -95,15 +99,19 @@ class Run {
 
  private:
   void add(const std::string& file) {
-    results_.push_back({.file = file, .error = {}, .predictions = {}, .logits = {}});
+    ImageResult result{.file = file, .error = {}, .predictions = {}, .logits = {}};
     try {
-      images_.push_back(read_image_input(file, settings_.model.exif));
+      // May finish the batch, to make room.
+      images_.push_back(read_image_input(file, settings_.model.decoding(&budget_)));
       bytes_ += images_.back().pixels.size();
+      result.damage = images_.back().damage;
+      say_damage(file, images_.back());
     } catch (const std::bad_alloc&) {
-      results_.back().error = file + ": out of memory";
+      result.error = file + ": out of memory";
     } catch (const std::exception& error) {
-      results_.back().error = error.what();
+      result.error = error.what();
     }
+    results_.push_back(std::move(result));
     if (images_.size() == kBatchImages || bytes_ >= kBatchBytes) finish_batch();
   }
 
@@ -148,6 +156,7 @@ class Run {
   const Settings& settings_;
   const Classifier& classifier_;
   TextStyle style_;
+  patch::PixelBudget budget_;         ///< before the images, which give back to it
   std::vector<ImageResult> results_;  ///< of the batch, in order
   std::vector<Image> images_;         ///< those of them that could be read
   size_t bytes_ = 0;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "patch/pixel_budget.h"
 #include "tools/cache.h"
 #include "tools/eval/data.h"
 #include "tools/eval/report.h"
@@ -128,7 +129,8 @@ int run_eval(Arguments arguments) {
   if (!settings.output.empty())
     check_outputs(evaluation_files(settings.output),
                   {settings.data, find_model(settings.model.model)});
-  const LabelledFiles files = open_labelled(settings.data, names, settings.model.exif);
+  patch::PixelBudget budget(settings.model.max_pixels);
+  const LabelledFiles files = open_labelled(settings.data, names, settings.model.decoding(&budget));
   const Evaluation evaluation = run_evaluation(settings, classifier, files);
   if (evaluation.tally.images() == 0)
     fail(settings.data, ": none of ", evaluation.unreadable, " images could be read");

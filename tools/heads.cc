@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "patch/pixel_budget.h"
 #include "patch/recipe.h"
 #include "tools/attention/explainer.h"
 #include "tools/cache.h"
@@ -94,7 +95,7 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
 struct Inspection {
   const Classifier& classifier;
   const Explainer* explainer;
-  patch::Exif exif;
+  patch::DecodeOptions decoding;
   interpret::HeadCensus census;
   std::mutex mutex;  ///< of the census, and of messages
   bool failed = false;
@@ -112,7 +113,7 @@ interpret::AttentionMaps capture_named(const Model& model, ModelWorkspace& works
 void inspect_image(Inspection& inspection, const std::string& file, bool measure) {
   const Model& model = inspection.classifier.model();
   ModelWorkspace workspace(model);
-  const Image image = patch::read_image(file, inspection.exif);
+  const Image image = patch::read_image(file, inspection.decoding);
   patch::apply_recipe(image, inspection.classifier.recipe(), workspace.recipe, workspace.pixels);
   const interpret::AttentionMaps maps = capture_named(model, workspace, file);
   std::vector<interpret::HeadEffect> effects;
@@ -177,9 +178,10 @@ int run_heads(Arguments arguments) {
   std::optional<Explainer> explainer;
   if (settings.importance_images != 0 && explainable(classifier.config()))
     explainer.emplace(settings.model, classifier);
+  patch::PixelBudget budget(settings.model.max_pixels);
   Inspection inspection{.classifier = classifier,
                         .explainer = explainer ? &*explainer : nullptr,
-                        .exif = settings.model.exif,
+                        .decoding = settings.model.decoding(&budget),
                         .census = interpret::HeadCensus(classifier.config()),
                         .mutex = {}};
   inspect_all(inspection, files, settings.importance_images);

@@ -3,30 +3,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <cstddef>
-#include <cstring>
 #include <filesystem>
 
+#include "patch/image_bytes.h"
 #include "tools/options.h"
+#include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
-namespace {
-
-std::vector<std::byte> read_standard_input() {
-  std::vector<std::byte> bytes;
-  std::array<std::byte, 65536> buffer;
-  while (true) {
-    const ssize_t count = read(STDIN_FILENO, buffer.data(), buffer.size());
-    if (count == 0) return bytes;
-    if (count < 0 && errno != EINTR) fail("standard input: cannot read: ", std::strerror(errno));
-    if (count > 0) bytes.insert(bytes.end(), buffer.begin(), buffer.begin() + count);
-  }
-}
-
-}  // namespace
 
 void check_standard_input(const std::vector<std::string>& files) {
   const auto inputs = std::ranges::count(files, kStandardInput);
@@ -40,12 +25,20 @@ std::string shown_name(const std::string& file) {
   return file == kStandardInput ? "standard input" : file;
 }
 
-patch::Image read_image_input(const std::string& file, patch::Exif exif) {
-  if (file == kStandardInput) return patch::decode(read_standard_input(), shown_name(file), exif);
-  if (std::filesystem::is_directory(file))
+patch::Image read_image_input(const std::string& file, const patch::DecodeOptions& options) {
+  if (file == kStandardInput)
+    return patch::decode(patch::read_image_bytes(STDIN_FILENO, shown_name(file)), shown_name(file),
+                         options);
+  std::error_code unreadable;  // which the reader has words for
+  if (std::filesystem::is_directory(file, unreadable))
     fail(file, ": is a folder, expected an image; give its files, such as ", file,
          file.ends_with('/') ? "" : "/", "*.jpg");
-  return patch::read_image(file, exif);
+  return patch::read_image(file, options);
+}
+
+void say_damage(const std::string& file, const patch::Image& image) {
+  if (!image.damage.empty())
+    write_message(printable(shown_name(file) + ": damaged: " + image.damage));
 }
 
 }  // namespace vit::tools

@@ -18,6 +18,9 @@ void check_standard_input(const std::vector<std::string>& files);
 std::string shown_name(const std::string& file);
 
 /// The image of a file, or on standard input.
-patch::Image read_image_input(const std::string& file, patch::Exif exif);
+patch::Image read_image_input(const std::string& file, const patch::DecodeOptions& options);
+
+/// A message where the file was damaged.
+void say_damage(const std::string& file, const patch::Image& image);
 
 }  // namespace vit::tools

@@ -91,6 +91,7 @@ void add_model_options(cxxopts::Options& options) {
            text(), "HOW"},
           {"exif", "the camera's orientation tag: apply or ignore", text()->default_value("apply"),
            "HOW"},
+          {"max-pixels", kMaxPixelsHelp, text()->default_value("500M"), "N"},
       });
   options.add_options(
       "Machine",
@@ -125,6 +126,7 @@ ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
   settings.quiet = arguments.count("quiet") != 0;
   settings.exif = parse_choice<patch::Exif>(
       "--exif", text("exif"), {{"apply", patch::Exif::kApply}, {"ignore", patch::Exif::kIgnore}});
+  settings.max_pixels = parse_pixel_count("--max-pixels", text("max-pixels"));
   ClassifierOptions& options = settings.classifier;
   if (arguments.count("image-size")) {
     const PixelSize size = parse_pixel_size("--image-size", text("image-size"));
@@ -142,6 +144,13 @@ ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
     options.most_tokens = parse_count("--max-tokens", text("max-tokens"), 1, size_t{1} << 40);
   if (arguments.count("merge")) options.merge = parse_count("--merge", text("merge"), 0, 1'000'000);
   return settings;
+}
+
+patch::DecodeOptions ModelSettings::decoding(patch::PixelBudget* budget) const {
+  patch::DecodeOptions options(exif);
+  options.max_pixels = max_pixels;
+  options.budget = budget;
+  return options;
 }
 
 Classifier load_classifier(const ModelSettings& settings) {
@@ -172,14 +181,20 @@ std::vector<HeadId> parse_heads(std::string_view option, std::string_view text) 
 std::vector<std::string> image_files(const std::vector<std::string>& operands) {
   std::vector<std::string> files;
   for (const auto& operand : operands) {
-    if (!fs::is_directory(operand)) {
+    std::error_code problem;  // a file that cannot be looked at has its message when it is read
+    if (!fs::is_directory(operand, problem)) {
       files.push_back(operand);
       continue;
     }
     std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(operand))
-      if (entry.is_regular_file() && looks_like_image(entry.path().filename().string()))
-        found.push_back(entry.path().string());
+    fs::directory_iterator entries(operand, problem);
+    for (; !problem && entries != fs::directory_iterator(); entries.increment(problem)) {
+      std::error_code unknown;
+      if (entries->is_regular_file(unknown) &&
+          looks_like_image(entries->path().filename().string()))
+        found.push_back(entries->path().string());
+    }
+    if (problem) fail(operand, ": cannot list this folder: ", problem.message());
     if (found.empty())
       fail(operand,
            ": no image in this folder, expected files that end in .jpg, .png, .webp, "

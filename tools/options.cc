@@ -93,6 +93,23 @@ size_t parse_count(std::string_view option, std::string_view text, size_t least,
   return *value;
 }
 
+size_t parse_pixel_count(std::string_view option, std::string_view text) {
+  constexpr std::string_view kSuffixes = "kMG";
+  constexpr size_t kMost = 1'000'000'000'000;
+  size_t factor = 1;
+  std::string_view digits = text;
+  const size_t suffix = text.empty() ? kSuffixes.npos : kSuffixes.find(text.back());
+  if (suffix != kSuffixes.npos) {
+    for (size_t i = 0; i <= suffix; ++i) factor *= 1000;
+    digits.remove_suffix(1);
+  }
+  const auto value = to_number<size_t>(digits);
+  if (!value || *value == 0 || *value > kMost / factor)
+    fail_usage("option '", option, "' got '", text,
+               "', expected a number of pixels such as 1000000, 800k, 500M or 2G");
+  return *value * factor;
+}
+
 float parse_positive(std::string_view option, std::string_view text) {
   const auto value = to_number<float>(text);
   if (!value || !std::isfinite(*value) || *value <= 0.0f)

@@ -28,6 +28,9 @@ std::string help_text(cxxopts::Options& options, const std::vector<std::string>&
 /// A whole number from `least` to `most`. `option` is as typed: "--top".
 size_t parse_count(std::string_view option, std::string_view text, size_t least, size_t most);
 
+/// A number of pixels, such as 1000000, 800k, 500M or 2G: thousands, millions, milliards.
+size_t parse_pixel_count(std::string_view option, std::string_view text);
+
 /// A finite number above zero.
 float parse_positive(std::string_view option, std::string_view text);
 

@@ -221,5 +221,56 @@ TEST(Classify, SaysThatTheResultsCannotBeWritten) {
   EXPECT_EQ(finished.err, "vit: cannot write the results: No space left on device\n");
 }
 
+/// A JPEG whose data ends in the middle.
+std::string half_a_jpeg() {
+  std::string jpeg = read_file(std::string(VIT_SOURCE_DIR) + "/tools/pictures/grid.jpg");
+  jpeg.resize(jpeg.size() / 2);
+  while (jpeg.back() == '\xff') jpeg.pop_back();
+  return jpeg + "\xff\xd9";
+}
+
+TEST(Classify, AnswersADamagedFileAndSaysSo) {
+  const Folder folder;
+  const std::string file = folder.write("half.jpg", half_a_jpeg());
+  const Finished finished = classify("timm_vit", {"--json", file});
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_THAT(finished.err,
+              MatchesRegex("vit: .*/half.jpg: damaged: the data ends after [0-9]+ % of the rows, "
+                           "the rest is grey\n"));
+  const auto image = nlohmann::json::parse(finished.out)["images"][0];
+  EXPECT_THAT(image["damaged"].get<std::string>(), StartsWith("the data ends after "));
+  EXPECT_EQ(image["predictions"].size(), 5u);
+}
+
+TEST(Classify, RefusesImagesBeyondTheLimitAndAnswersTheOthersOneAfterTheOther) {
+  const std::string image = golden_image("timm_vit");
+  const Finished all = classify("timm_vit", {"--json", image, image, image});
+  const Finished tight =
+      classify("timm_vit", {"--json", "--max-pixels", "10k", image, image, image});
+  EXPECT_EQ(tight.status, 0) << tight.err;
+  EXPECT_EQ(tight.out, all.out);
+  const Finished finished = classify("timm_vit", {"--max-pixels", "10", image});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("pixels, the limit is 10; raise it with --max-pixels or make "
+                                      "the image smaller\n"));
+  const Finished wrong = classify("timm_vit", {"--max-pixels", "0M", image});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("option '--max-pixels' got '0M', expected a number of pixels "
+                                   "such as 1000000, 800k, 500M or 2G"));
+}
+
+TEST(Classify, AnswersDevicesAtOnceAndInItsOwnWords) {
+  const std::string start =
+      ": not a JPEG, PNG, WebP, BMP or TIFF image: it starts with the bytes "
+      "00 00 00 00 00 00 00 00\n";
+  const Finished zeros = classify("timm_vit", {"/dev/zero"});
+  EXPECT_EQ(zeros.status, 1);
+  EXPECT_EQ(zeros.err, "vit: /dev/zero" + start);
+  const std::string long_name(300, 'x');
+  const Finished finished = classify("timm_vit", {long_name});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(finished.err, "vit: " + long_name + ": cannot open: File name too long\n");
+}
+
 }  // namespace
 }  // namespace vit::tools

@@ -40,8 +40,10 @@ Image model_view(const Image& image, const Recipe& recipe, const ModelConfig& co
                  grid.rows * config.patch_height * factor);
 }
 
-Study study_image(const Classifier& classifier, const std::string& file, patch::Exif exif) {
-  const Image image = read_image_input(file, exif);
+Study study_image(const Classifier& classifier, const std::string& file,
+                  const patch::DecodeOptions& options) {
+  const Image image = read_image_input(file, options);
+  say_damage(file, image);
   const Model& model = classifier.model();
   ModelWorkspace workspace(model, classifier.merge());
   workspace.encoder.pool = &classifier.threads();

@@ -23,7 +23,8 @@ struct Study {
 /// model's own resolution, so that patches keep whole pixels.
 Image model_view(const Image& image, const Recipe& recipe, const ModelConfig& config);
 
-Study study_image(const Classifier& classifier, const std::string& file, patch::Exif exif);
+Study study_image(const Classifier& classifier, const std::string& file,
+                  const patch::DecodeOptions& options);
 
 /// A weight per token, and what it is.
 struct TokenMap {

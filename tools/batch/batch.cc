@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "patch/pixel_budget.h"
 #include "tools/batch/header.h"
 #include "tools/batch/run.h"
 #include "tools/batch/sorting.h"
@@ -117,8 +118,9 @@ BatchSettings parse_batch(const cxxopts::ParseResult& arguments) {
   return settings;
 }
 
-void answer(const Classifier& classifier, const BatchSettings& settings, Row& row) {
-  const Image image = load_image(row.input, settings.model.exif);
+void answer(const Classifier& classifier, const BatchSettings& settings, patch::PixelBudget& budget,
+            Row& row) {
+  const Image image = load_image(row, settings.model.decoding(&budget), settings.run.strict);
   const auto logits = classifier.logits({&image, 1});
   check_answer(logits.front());
   row.predictions = classifier.top(classifier.probabilities(logits.front()), settings.top);
@@ -160,20 +162,22 @@ int run_batch(Arguments arguments) {
   settings.top = std::min(settings.top, classes);
   settings.run.shape.top = settings.top;
   Sorting sorting(settings.sort, settings.sort_folder, class_folders(classifier.labels(), classes));
+  patch::PixelBudget budget(settings.model.max_pixels);
   Json wanted;
   wanted["top"] = settings.top;
   wanted["min_probability"] = settings.least;
   if (settings.run.shape.csv_safe) wanted["csv_safe"] = true;
   const Json header = make_header("batch", settings.model, classifier, wanted);
-  return run_rows(settings.run, {.header = header,
-                                 .answer = [&](Row& row) { answer(classifier, settings, row); },
-                                 .before_writing = [&](Row& row) { sorting.place(row); },
-                                 .before_run =
-                                     [&](const std::atomic<bool>& stop) {
-                                       if (settings.run.kind != ResultKind::kStandardOutput)
-                                         sort_earlier(settings, header, sorting, stop);
-                                     },
-                                 .closing_text = [&] { return sorting.summary(settings.least); }});
+  return run_rows(settings.run,
+                  {.header = header,
+                   .answer = [&](Row& row) { answer(classifier, settings, budget, row); },
+                   .before_writing = [&](Row& row) { sorting.place(row); },
+                   .before_run =
+                       [&](const std::atomic<bool>& stop) {
+                         if (settings.run.kind != ResultKind::kStandardOutput)
+                           sort_earlier(settings, header, sorting, stop);
+                       },
+                   .closing_text = [&] { return sorting.summary(settings.least); }});
 }
 
 }  // namespace vit::tools

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <span>
 
+#include "patch/pixel_budget.h"
 #include "tools/batch/header.h"
 #include "tools/batch/run.h"
 #include "tools/output/terminal.h"
@@ -111,13 +112,15 @@ int run_embed(Arguments arguments) {
   shape = {config.width};
   if (kind == FeatureKind::kPatches) shape.insert(shape.begin(), config.grid().count());
 
+  patch::PixelBudget budget(settings.model.max_pixels);
   Json wanted;
   wanted["features"] = to_string(kind);
   wanted["shape"] = shape;
   wanted["normalize"] = settings.normalize;
   const auto answer = [&](Row& row) {
+    const auto decoding = settings.model.decoding(&budget);
     std::vector<float> features =
-        classifier.features(load_image(row.input, settings.model.exif), kind);
+        classifier.features(load_image(row, decoding, settings.run.strict), kind);
     check_answer(features);
     row.features = std::move(features);
     if (settings.normalize) normalize(row.features, config.width);

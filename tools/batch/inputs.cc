@@ -290,11 +290,11 @@ std::vector<std::byte> read_bytes(const Input& input) {
   return file.read(0, static_cast<size_t>(status.st_size));
 }
 
-patch::Image load_image(const Input& input, patch::Exif exif) {
+patch::Image load_image(const Input& input, const patch::DecodeOptions& options) {
   if (input.archive || !input.problem.empty())
-    return patch::decode(read_bytes(input), input.path, exif);
+    return patch::decode(read_bytes(input), input.path, options);
   check_readable(input);
-  return patch::read_image(input.path, exif);
+  return patch::read_image(input.path, options);
 }
 
 }  // namespace vit::tools

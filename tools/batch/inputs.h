@@ -57,6 +57,6 @@ Input input_of_row(std::uint64_t number, const std::string& path, const std::ato
 
 /// The bytes of the file, or of the member. Throws an Error that opens with the path.
 std::vector<std::byte> read_bytes(const Input& input);
-patch::Image load_image(const Input& input, patch::Exif exif);
+patch::Image load_image(const Input& input, const patch::DecodeOptions& options);
 
 }  // namespace vit::tools

@@ -52,7 +52,7 @@ std::string csv_record(const RowShape& shape, const Row& row) {
   const std::string& path = row.input.path;
   std::string line = std::to_string(row.input.number) + ',' + field(path) + ',';
   line += row.failed() ? kFailed : kOk;
-  line += ',' + field(row.reason);
+  line += ',' + field(row.remark());
   for (const auto& p : row.predictions)
     line += ',' + std::to_string(p.index) + ',' + field(p.label) + ',' + digits_of(p.probability);
   line += std::string(3 * (shape.top - row.predictions.size()), ',');
@@ -76,9 +76,9 @@ std::string json_record(const RowShape& shape, const Row& row,
   json["path"] = path;
   if (!is_utf8(path)) json["path_hex"] = to_hex(path);
   json["status"] = row.failed() ? kFailed : kOk;
-  if (row.failed()) {
-    json["reason"] = row.reason;
-  } else if (!shape.features.empty()) {
+  if (const std::string remark = row.remark(); !remark.empty()) json["reason"] = remark;
+  if (row.failed()) return dump(json) + '\n';
+  if (!shape.features.empty()) {
     json["features"] = nested(row.features, shape.features);
   } else if (shape.top != 0) {
     json["predictions"] = to_json(row.predictions);

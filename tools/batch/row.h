@@ -16,8 +16,11 @@ struct Row {
   std::string reason;  ///< why there is no answer, empty otherwise
   std::vector<Prediction> predictions;
   std::vector<float> features;
+  std::string damage{};  ///< of the image that the answer stands for, empty: none known
 
   bool failed() const { return !reason.empty(); }
+  /// What the column `reason` says.
+  std::string remark() const { return failed() || damage.empty() ? reason : "damaged: " + damage; }
 };
 
 /// What a row holds besides number, path, status and reason.

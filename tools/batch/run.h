@@ -27,7 +27,7 @@ struct RunSettings {
   bool restart = false;
   bool keep_numbers = false;  ///< rows have the numbers of their inputs
   bool retry_failed = false;
-  bool strict = false;  ///< failed rows are a failure
+  bool strict = false;  ///< damaged images are failed rows, and failed rows are a failure
   bool quiet = false;
   PipelineSize size;
 };
@@ -51,6 +51,9 @@ struct RunParts {
   /// What else the last line says of the run, such as ", 3 linked into 2 folders".
   std::function<std::string()> closing_text{};
 };
+
+/// The image of a row, which gets its damage. `strict`: that is an error.
+patch::Image load_image(Row& row, const patch::DecodeOptions& options, bool strict);
 
 /// The exit status: 0 when every input has its row in the output, 1 when no row (with `strict`: not
 /// every row) succeeded, 128 + N when signal N came before all rows were written.

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tools/batch/run.h"
+#include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
 
 namespace vit::tools {
@@ -32,7 +33,9 @@ void add_run_options(cxxopts::Options& options) {
       {
           {"restart", "throw away what an earlier run has written"},
           {"retry-failed", "try the failed rows of an earlier run again, in their places"},
-          {"strict", "exit status 1 if any row has failed, not only if all have"},
+          {"strict",
+           "exit status 1 if any row has failed, not only if all have; rows of damaged images are "
+           "failed"},
           {"0,null", "names in lists end with a zero byte instead of a line break"},
           {"batch", "images under way at most, 16 for each thread unless given", text(), "N"},
           {"q,quiet", "no progress"},
@@ -64,6 +67,13 @@ RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t thr
     fail_usage("--restart and --retry-failed given, expected one of them");
   settings.shard = find_shard(arguments, [](const char* name) { return std::getenv(name); });
   return settings;
+}
+
+patch::Image load_image(Row& row, const patch::DecodeOptions& options, bool strict) {
+  patch::Image image = load_image(row.input, options);
+  row.damage = image.damage;
+  if (strict && !row.damage.empty()) fail(row.input.path, ": damaged: ", row.damage);
+  return image;
 }
 
 void set_kind(RunSettings& settings, ResultKind kind) {

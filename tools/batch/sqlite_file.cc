@@ -255,9 +255,9 @@ void SqliteFile::append(const Row& row) {
   sqlite3_bind_int64(insert, 1, static_cast<sqlite3_int64>(row.input.number));
   bind_path(insert, 2, row.input.path);
   bind_text(insert, 3, row.failed() ? "failed" : "ok");
-  if (row.failed()) {
-    bind_text(insert, 4, as_utf8(row.reason));
-  } else {
+  if (const std::string remark = row.remark(); !remark.empty())
+    bind_text(insert, 4, as_utf8(remark));
+  if (!row.failed()) {
     if (!row.predictions.empty()) {
       const Prediction& best = row.predictions.front();
       sqlite3_bind_int64(insert, 5, static_cast<sqlite3_int64>(best.index));

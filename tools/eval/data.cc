@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 
+#include "patch/pixel_budget.h"
 #include "tools/batch/directory.h"
 #include "tools/model_options.h"
 #include "tools/output/csv.h"
@@ -187,28 +188,35 @@ LabelledFiles open_dataset(const train::Dataset& dataset, const std::string& pat
 
 }  // namespace
 
-LabelledSource labelled_samples(const std::vector<train::Sample>& samples) {
+LabelledSource labelled_samples(const std::vector<train::Sample>& samples, size_t max_pixels) {
   LabelledSource source;
   source.list = [&samples](const TakeImage& take) {
     for (size_t i = 0; i < samples.size(); ++i)
       take({samples[i].file.empty() ? "image " + std::to_string(i) : samples[i].file, i,
             samples[i].label});
   };
-  source.read = [&samples](const LabelledImage& image) {
+  const auto budget = std::make_shared<patch::PixelBudget>(max_pixels);
+  source.read = [&samples, max_pixels, budget](const LabelledImage& image) {
     const train::Sample& sample = samples[image.number];
-    return sample.file.empty() ? sample.image : patch::read_image(sample.file);
+    patch::DecodeOptions options;
+    options.max_pixels = max_pixels;
+    options.budget = budget.get();
+    return sample.file.empty() ? sample.image : patch::read_image(sample.file, options);
   };
   return source;
 }
 
-LabelledFiles open_labelled(const std::string& path, const ClassNames& names, patch::Exif exif) {
-  if (!fs::exists(path)) fail(path, ": no such file or folder");
+LabelledFiles open_labelled(const std::string& path, const ClassNames& names,
+                            const patch::DecodeOptions& options) {
+  std::error_code problem;
+  if (!fs::exists(path, problem))
+    fail(path, problem ? ": cannot open: " + problem.message() : ": no such file or folder");
   if (train::is_idx_folder(path)) return open_dataset(train::read_idx(path), path, names);
   if (train::is_cifar_folder(path)) return open_dataset(train::read_cifar(path), path, names);
   LabelledFiles files;
   files.source.list = fs::is_directory(path) ? list_folder(path, names) : list_csv(path, names);
-  files.source.read = [exif](const LabelledImage& image) {
-    return patch::read_image(image.name, exif);
+  files.source.read = [options](const LabelledImage& image) {
+    return patch::read_image(image.name, options);
   };
   files.source.list([&](const LabelledImage&) { ++files.images; });
   if (files.images == 0)

@@ -12,7 +12,8 @@ namespace vit::tools {
 
 /// Those of a dataset in memory, which must outlive it. Samples of files of their own are read from
 /// them again, so that what training reduced is seen as it is.
-LabelledSource labelled_samples(const std::vector<train::Sample>& samples);
+LabelledSource labelled_samples(const std::vector<train::Sample>& samples,
+                                size_t max_pixels = patch::kUsualMaxPixels);
 
 struct LabelledFiles {
   LabelledSource source;
@@ -24,8 +25,9 @@ struct LabelledFiles {
 ///
 /// A folder: folders named after classes, with images at any depth below; or images whose names
 /// begin with a WordNet id. CSV: file and label, in columns so named or the first two; a relative
-/// file lies beside the CSV. A folder of IDX or CIFAR files: its test part, held. `names` must
-/// outlive the source.
-LabelledFiles open_labelled(const std::string& path, const ClassNames& names, patch::Exif exif);
+/// file lies beside the CSV. A folder of IDX or CIFAR files: its test part, held. `names` and
+/// the budget of `options` must outlive the source.
+LabelledFiles open_labelled(const std::string& path, const ClassNames& names,
+                            const patch::DecodeOptions& options);
 
 }  // namespace vit::tools

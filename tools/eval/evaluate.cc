@@ -20,6 +20,7 @@ constexpr size_t kImagesAtOnce = 256;
 struct Found {
   Answer answer;
   std::string error;
+  bool damaged = false;
 };
 
 class Run {
@@ -48,7 +49,7 @@ class Run {
     found_.assign(waiting_.size(), {});
     parallel_for(&classifier_.threads(), waiting_.size(), [&](size_t i, size_t worker) {
       try {
-        found_[i].answer = answer(waiting_[i], worker);
+        found_[i].answer = answer(waiting_[i], worker, found_[i].damaged);
       } catch (const std::bad_alloc&) {
         found_[i].error = waiting_[i].name + ": out of memory";
       } catch (const std::exception& error) {
@@ -60,12 +61,15 @@ class Run {
     if (hooks_.progressed) hooks_.progressed(result_.tally);
   }
 
-  Answer answer(const LabelledImage& image, size_t worker) {
+  Answer answer(const LabelledImage& image, size_t worker, bool& damaged) {
     const Model& model = classifier_.model();
     auto& workspace = workspaces_[worker];
     if (!workspace) workspace = std::make_unique<ModelWorkspace>(model);
-    patch::apply_recipe(source_.read(image), classifier_.recipe(), workspace->recipe,
-                        workspace->pixels);
+    {
+      const patch::Image pixels = source_.read(image);
+      damaged = !pixels.damage.empty();
+      patch::apply_recipe(pixels, classifier_.recipe(), workspace->recipe, workspace->pixels);
+    }
     std::vector<float> logits(model.config.outputs());
     run(model, *workspace, logits);
     if (!std::ranges::all_of(logits, [](float x) { return std::isfinite(x); }))
@@ -76,6 +80,7 @@ class Run {
   void count(LabelledImage image, const Found& found) {
     if (found.error.empty()) {
       result_.tally.add(found.answer);
+      result_.damaged += found.damaged ? 1 : 0;
       if (!found.answer.right()) worst_.add({std::move(image), found.answer});
       return;
     }

@@ -58,6 +58,7 @@ struct Evaluation {
   Tally tally;
   std::vector<Mistake> worst;
   std::uint64_t unreadable = 0;
+  std::uint64_t damaged = 0;      ///< of those in the figures
   std::vector<Failure> failures;  ///< the first kFailuresKept of them
 
   static constexpr size_t kFailuresKept = 1000;

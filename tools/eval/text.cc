@@ -122,6 +122,9 @@ std::string evaluation_text(const EvaluationReport& report) {
   if (evaluation.unreadable != 0)
     text += "\n" + format_count(evaluation.unreadable) +
             " more could not be read and are in no figure\n";
+  if (evaluation.damaged != 0)
+    text += "\n" + format_count(evaluation.damaged) +
+            " of the images are damaged files and are in the figures\n";
   return text;
 }
 
@@ -140,6 +143,7 @@ std::string evaluation_json(const EvaluationReport& report) {
             {"calibration_error", tally.calibration_error()},
             {"mean_confidence", tally.mean_confidence()},
             {"unreadable", evaluation.unreadable},
+            {"damaged", evaluation.damaged},
             {"model", report.names.model()},
             {"data", report.data},
             {"classes", Json::array()},

@@ -16,6 +16,7 @@ struct ImageResult {
   std::string error;  ///< why there are no predictions, empty otherwise
   std::vector<Prediction> predictions;
   std::vector<float> logits;
+  std::string damage{};  ///< of the image, which is answered all the same; empty: none known
 };
 
 struct TextStyle {

@@ -26,6 +26,7 @@ std::string json_image(const ImageResult& result, bool with_logits) {
     json["error"] = result.error;
     return dump(json);
   }
+  if (!result.damage.empty()) json["damaged"] = result.damage;
   json["predictions"] = to_json(result.predictions);
   if (with_logits) json["logits"] = result.logits;
   return dump(json);

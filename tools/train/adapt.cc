@@ -81,6 +81,7 @@ train::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool&
   options.validation_share = settings.validation_share;
   options.seed = settings.training.batches.seed;
   options.most_per_class = settings.most_per_class;
+  options.max_pixels = settings.max_pixels;
   options.pool = &pool;
   train::Dataset dataset = train::read_dataset(settings.data, options);
   write_output(printable(settings.data.string()) + ": " + std::to_string(dataset.labels.size()) +
@@ -92,6 +93,11 @@ train::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool&
     write_message("skipped " + dataset.skipped[i]);
   if (dataset.skipped.size() > kShown)
     write_message("skipped " + std::to_string(dataset.skipped.size()) + " files in all");
+  if (dataset.damaged != 0)
+    write_message(
+        std::to_string(dataset.damaged) +
+        (dataset.damaged == 1 ? " image is a damaged file" : " images are damaged files") +
+        ", used as far as they are there");
   return dataset;
 }
 

@@ -103,6 +103,10 @@ void add_image_options(cxxopts::Options& options) {
           {"erase", "how often a box becomes noise (0.25)", text(), "X"},
           {"val-share", "kept for validation where the data has no such part (0.1)", text(), "X"},
           {"max-per-class", "use no more images of each class", text(), "N"},
+          {"max-pixels",
+           "largest image that is read, and the most pixels that all threads decode at the same "
+           "time (500M)",
+           text(), "N"},
       });
 }
 
@@ -291,6 +295,8 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
   read.number("teacher-share", 0.0, 1.0, settings.teacher_share);
   read.number("val-share", 0.001, 0.9, settings.validation_share);
   read.count("max-per-class", 1, kMany, settings.most_per_class);
+  if (read.given("max-pixels"))
+    settings.max_pixels = parse_pixel_count("--max-pixels", read.text("max-pixels"));
   read.count("threads", 1, 1024, settings.threads);
   read.number("save-every", 0.0, 1e6, settings.save_every);
   settings.resume = read.given("resume");

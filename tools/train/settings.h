@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 
+#include "patch/image.h"
 #include "tools/options.h"
 #include "vit/train/initialize.h"
 #include "vit/train/trainer.h"
@@ -41,6 +42,8 @@ struct TrainSettings {
   double teacher_share = 0.5;
   double validation_share = 0.1;
   size_t most_per_class = 0;
+  size_t max_pixels =
+      patch::kUsualMaxPixels;  ///< of an image, and of all that are decoded together
   size_t threads = 0;
   bool resume = false;
   bool restart = false;       ///< overwrite an existing model and an earlier run's checkpoint

@@ -1,11 +1,13 @@
 #include "vit/train/dataset.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <iterator>
 #include <numeric>
 #include <optional>
 
+#include "patch/pixel_budget.h"
 #include "patch/resample.h"
 #include "vit/base/error.h"
 #include "vit/train/hash.h"
@@ -53,12 +55,12 @@ std::vector<File> list_files(const fs::path& folder, const std::vector<std::stri
 }
 
 /// A pipe would be waited for until somebody writes into it.
-patch::Image read_regular_file(const fs::path& path) {
+patch::Image read_regular_file(const fs::path& path, const patch::DecodeOptions& options) {
   std::error_code unreadable;  // which the reader has words for
   const fs::file_type type = fs::status(path, unreadable).type();
   if (!unreadable && type != fs::file_type::regular)
     fail(path.string(), ": is no regular file, expected an image");
-  return patch::read_image(path);
+  return patch::read_image(path, options);
 }
 
 patch::Image reduced(patch::Image image, size_t short_edge) {
@@ -73,12 +75,20 @@ patch::Image reduced(patch::Image image, size_t short_edge) {
 
 /// In the order of the files, whichever worker reads them.
 std::vector<Sample> read_files(const std::vector<File>& files, const DatasetOptions& options,
-                               std::vector<std::string>& skipped) {
+                               Dataset& dataset) {
   std::vector<std::optional<patch::Image>> images(files.size());
   std::vector<std::string> errors(files.size());
+  std::atomic<size_t> damaged = 0;
+  patch::PixelBudget budget(options.max_pixels);
+  patch::DecodeOptions decoding;
+  decoding.max_pixels = options.max_pixels;
+  decoding.budget = &budget;
   parallel_for(options.pool, files.size(), [&](size_t i, size_t) {
     try {
-      images[i] = reduced(read_regular_file(files[i].path), options.short_edge);
+      patch::Image image = read_regular_file(files[i].path, decoding);
+      if (!image.damage.empty()) ++damaged;
+      images[i] = reduced(std::move(image), options.short_edge);
+      images[i]->lease.reset();  // what stays is not what the limit is for
     } catch (const Error& error) {
       errors[i] = error.what();
     }
@@ -88,8 +98,9 @@ std::vector<Sample> read_files(const std::vector<File>& files, const DatasetOpti
     if (images[i])
       samples.push_back({std::move(*images[i]), files[i].label, files[i].path.string()});
     else
-      skipped.push_back(std::move(errors[i]));
+      dataset.skipped.push_back(std::move(errors[i]));
   }
+  dataset.damaged += damaged;
   return samples;
 }
 
@@ -156,11 +167,11 @@ Dataset read_folder(const fs::path& path, const DatasetOptions& options) {
     fail(validation.string(), ": its class folders are not those of ", train.string(),
          ", expected the same names in both (only one has '",
          first_difference(class_names(validation), dataset.labels), "')");
-  dataset.train = read_files(list_files(root, dataset.labels, options.most_per_class), options,
-                             dataset.skipped);
+  dataset.train =
+      read_files(list_files(root, dataset.labels, options.most_per_class), options, dataset);
   if (!train.empty() && !validation.empty()) {
     dataset.validation = read_files(list_files(validation, dataset.labels, options.most_per_class),
-                                    options, dataset.skipped);
+                                    options, dataset);
     check_classes(dataset.validation, dataset, validation.string(), "validation");
   }
   return dataset;

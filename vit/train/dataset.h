@@ -26,6 +26,7 @@ struct Dataset {
   std::vector<Sample> train;
   std::vector<Sample> validation;
   bool split_by_us = false;          ///< the data had no validation part of its own
+  size_t damaged = 0;                ///< files that were read, but are not whole
   std::vector<std::string> skipped;  ///< why each file that could not be read was left out
 };
 
@@ -35,7 +36,8 @@ struct DatasetOptions {
   size_t short_edge = 0;
   double validation_share = 0.1;  ///< of each class, where the data has no validation part
   std::uint64_t seed = 0;
-  size_t most_per_class = 0;  ///< 0: all
+  size_t most_per_class = 0;                   ///< 0: all
+  size_t max_pixels = patch::kUsualMaxPixels;  ///< of a file, and of all while they are reduced
   ThreadPool* pool = nullptr;
 };
 

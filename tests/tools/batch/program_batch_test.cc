@@ -238,5 +238,41 @@ TEST(Batch, SaysWhatItDidUnlessQuiet) {
   EXPECT_THAT(run(arguments).err, HasSubstr("r.csv: 7 rows, 1 failed, nothing was left to do\n"));
 }
 
+TEST(Batch, RowsOfDamagedFilesSaySoAndAreFailedIfStrict) {
+  const Folder folder;
+  std::string jpeg = read_file(std::string(VIT_SOURCE_DIR) + "/tools/pictures/grid.jpg");
+  jpeg.resize(jpeg.size() / 2);
+  while (jpeg.back() == '\xff') jpeg.pop_back();
+  const std::string file = folder.write("half.jpg", jpeg + "\xff\xd9");
+  const Finished kept = batch({file, "-o", "-"});
+  EXPECT_EQ(kept.status, 0) << kept.err;
+  const auto row = rows_of(kept.out).at(0);
+  EXPECT_EQ(row["status"], "ok");
+  EXPECT_THAT(row["reason"].get<std::string>(),
+              testing::StartsWith("damaged: the data ends after "));
+  EXPECT_EQ(row["predictions"].size(), 2u);
+
+  EXPECT_EQ(batch({file, "-o", folder.path("rows.csv")}).status, 0);
+  EXPECT_THAT(read_file(folder.path("rows.csv")), HasSubstr(",ok,\"damaged: the data ends after "));
+  EXPECT_EQ(batch({file, "-o", folder.path("rows.db")}).status, 0);
+  EXPECT_THAT(content_of(folder.path("rows.db")), HasSubstr("damaged: the data ends after "));
+
+  const Finished strict = batch({file, "-o", "-", "--strict"});
+  EXPECT_EQ(strict.status, 1);
+  const auto failed = rows_of(strict.out).at(0);
+  EXPECT_EQ(failed["status"], "failed");
+  EXPECT_EQ(failed["reason"], row["reason"]);
+}
+
+TEST(Batch, ImagesWithinTheLimitWaitForEachOther) {
+  const Folder folder;
+  write_images(folder, 40);
+  const Finished wide = batch({folder.path("in"), "-o", "-", "--threads", "4"});
+  const Finished tight =
+      batch({folder.path("in"), "-o", "-", "--threads", "4", "--max-pixels", "100"});
+  EXPECT_EQ(tight.status, 0) << tight.err;
+  EXPECT_EQ(tight.out, wide.out);
+}
+
 }  // namespace
 }  // namespace vit::tools
