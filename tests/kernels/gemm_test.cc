@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <filesystem>
+#include <thread>
 #include <vector>
 
 #include "tests/support/random.h"
@@ -148,6 +151,27 @@ TEST(Multiply, ARowIsTheSameToTheBitWhateverTheOtherRowsAre) {
       for (size_t c = 0; c < 45; ++c) EXPECT_EQ(one(0, c), all(r, c));
     }
   }
+}
+
+TEST(Gemm, GivesTheSameInManyThreadsAtOnce) {
+  // OpenBLAS hands out its work space under a lock, if it was built with one; the serial variant
+  // need not be.
+  const Matrix a = test::random_matrix(48, 200, 1), b = test::random_matrix(200, 64, 2);
+  Matrix expected(48, 64);
+  gemm(a, b, Transpose::kNo, expected);
+  std::atomic<size_t> wrong = 0;
+  {
+    std::vector<std::jthread> callers;
+    for (size_t caller = 0; caller < 8; ++caller)
+      callers.emplace_back([&] {
+        Matrix c(48, 64);
+        for (size_t round = 0; round < 2000; ++round) {
+          gemm(a, b, Transpose::kNo, c);
+          if (!std::equal(c.data(), c.data() + c.size(), expected.data())) ++wrong;
+        }
+      });
+  }
+  EXPECT_EQ(wrong, 0u);
 }
 
 TEST(Gemm, StartsNoThread) {
