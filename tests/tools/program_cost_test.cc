@@ -12,6 +12,7 @@
 #include "tests/tools/subprocess.h"
 #include "tests/weights/gguf_files.h"
 #include "tests/weights/support.h"
+#include "tests/weights/truth.h"
 #include "weights/architectures.h"
 #include "weights/configs/self_description.h"
 #include "weights/demand.h"
@@ -210,7 +211,7 @@ TEST(Hostile, SelfDescriptions) {
     return self_described([](auto&) {}, std::string(4'000'000, '[') + std::string(4'000'000, ']'));
   });
   expect("metadata 'vit.labels': JSON of more than 500000 values", [] {
-    return self_described([](auto&) {}, "[\"\"" + repeated(2'000'000, [](size_t) {
+    return self_described([](auto&) {}, "[\"\"" + repeated(1'500'000, [](size_t) {
                                           return std::string(",\"\"");
                                         }) + "]");
   });
@@ -228,12 +229,17 @@ TEST(Hostile, Configs) {
     return "{\"architecture\":" + std::string(4'000'000, '[') + std::string(4'000'000, ']') + "}";
   });
   expect("tensors", [] { return std::string(17'000'000, ' '); });
-  const auto with_labels = [](size_t count) {
-    return R"({"architecture":"vit_tiny_patch16_224","label_names":["a")" +
-           repeated(count, [](size_t) { return std::string(",\"a\""); }) + "]}";
+  folder.write("labels/model.safetensors",
+               files::safetensors(files::truth_of(files::tiny_config())));
+  const auto expect_labels = [&](const std::string& reason, size_t count) {
+    made(folder, "labels/config.json", [&] {
+      return R"({"architecture":"vit_tiny_patch16_224","label_names":["a")" +
+             repeated(count, [](size_t) { return std::string(",\"a\""); }) + "]}";
+    });
+    expect_cheap_refusal(folder.path("labels"), reason);
   };
-  expect("JSON of more than 500000 values", [&] { return with_labels(4'000'000); });
-  expect("tensor 'patch_embed.proj.weight' is missing", [&] { return with_labels(400'000); });
+  expect_labels("labels/config.json: JSON of more than 500000 values", 4'000'000);
+  expect_labels("labels: tensor 'p", 400'000);
 }
 
 TEST(Hostile, TensorsThatShareTheirBytes) {

