@@ -57,7 +57,8 @@ bool holds_classes(const fs::path& folder, const ClassNames& names) {
     return path.filename().string().starts_with("train");
   };
   std::vector<fs::path> likely_first = unmatched;
-  std::ranges::stable_partition(likely_first, std::not_fn(was_trained_on));
+  // Not std::ranges: Clang 14 does not compile libstdc++'s subranges.
+  std::stable_partition(likely_first.begin(), likely_first.end(), std::not_fn(was_trained_on));
   for (const fs::path& path : likely_first)
     if (holds_classes(path, names))
       fail(folder.string(), ": its folders are no classes of ", names.model(), ", but those in ",
