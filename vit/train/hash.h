@@ -1,4 +1,4 @@
-/// To know data again, not to withstand anyone who forges it.
+/// Non-cryptographic hash for recognising data; it does not withstand forgery.
 #pragma once
 
 #include <cstdint>
