@@ -56,8 +56,8 @@ TEST(Pattern, FindsTheTokenThatEverybodyLooksAt) {
   for (const auto& [token, name] :
        {std::pair{size_t{0}, "vertical cls"}, std::pair{size_t{1}, "vertical register 0"},
         std::pair{size_t{25}, "vertical patch 2,3"}}) {
-    const Matrix head = test::planted_attention(kLayout.tokens(), 0.5, 3,
-                                                [&](size_t, size_t key) { return key == token; });
+    const Matrix head = test::planted_attention(
+        kLayout.tokens(), 0.5, 3, [planted = token](size_t, size_t key) { return key == planted; });
     EXPECT_EQ(describe(recognize(head, kLayout), kLayout), name);
   }
 }

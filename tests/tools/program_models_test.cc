@@ -190,10 +190,10 @@ TEST(Info, GivesStableKeysInJson) {
                                  "parameters", "multiply_adds", "weight_bytes", "activation_bytes",
                                  "assumptions", "unused", "tensors"));
   EXPECT_EQ(info["encoder"]["width"], 48);
-  EXPECT_EQ(info["input"]["prefix"], json({"class"}));
+  EXPECT_EQ(info["input"]["prefix"], nlohmann::ordered_json({"class"}));
   EXPECT_EQ(info["parameters"], 94906);
   EXPECT_EQ(info["tensors"][0]["name"], "patch_embed.proj.weight");
-  EXPECT_EQ(info["tensors"][0]["shape"], json({48, 3, 16, 16}));
+  EXPECT_EQ(info["tensors"][0]["shape"], nlohmann::ordered_json({48, 3, 16, 16}));
 }
 
 TEST(Info, ListsTheTensorsInTheOrderOfTheForwardPass) {

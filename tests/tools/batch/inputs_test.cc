@@ -225,8 +225,9 @@ TEST(NameList, EndsItsWaitWhenStopped) {
   ASSERT_EQ(write(ends[1], "a\nb", 3), 3);
   NameList names(ends[0], '\n', stop);
   EXPECT_EQ(names.next(), "a");
-  std::jthread stopper([&] { stop = true; });
+  std::thread stopper([&] { stop = true; });
   EXPECT_EQ(names.next(), std::nullopt);
+  stopper.join();
   close(ends[0]);
   close(ends[1]);
 }
