@@ -77,12 +77,10 @@ std::string json_record(const RowShape& shape, const Row& row,
   if (!is_utf8(path)) json["path_hex"] = to_hex(path);
   json["status"] = row.failed() ? kFailed : kOk;
   if (const std::string remark = row.remark(); !remark.empty()) json["reason"] = remark;
-  if (row.failed()) return dump(json) + '\n';
-  if (!shape.features.empty()) {
+  if (!row.failed() && !shape.features.empty())
     json["features"] = nested(row.features, shape.features);
-  } else if (shape.top != 0) {
+  else if (!row.failed() && shape.top != 0)
     json["predictions"] = to_json(row.predictions);
-  }
   if (numbers_sum) json["crc32"] = checksum_text(*numbers_sum);
   return dump(json) + '\n';
 }

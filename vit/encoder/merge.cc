@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "vit/kernels/gemm.h"
+#include "vit/kernels/multiply.h"
 
 namespace vit {
 namespace {
@@ -70,7 +70,7 @@ void TokenMerge::match(ConstMatrixView metric) {
   const ConstMatrixView first(metric.data, evens, width, 2 * width);
   const ConstMatrixView second(metric.data + width, odds, width, 2 * width);
   const MatrixView similarity = reuse(similarity_, evens, odds);
-  gemm(first, second, Transpose::kYes, similarity);
+  multiply(first, second, similarity, {.b = Transpose::kYes});
 
   const size_t first_even = (prefix_ + 1) / 2, first_odd = prefix_ / 2;
   if (first_odd >= odds) return;

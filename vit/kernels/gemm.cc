@@ -3,6 +3,7 @@
 #include <cblas.h>
 
 #include <cassert>
+#include <mutex>
 
 namespace vit {
 namespace {
@@ -12,6 +13,13 @@ namespace {
 /// OpenBLAS where there is one, for which this does nothing.
 void keep_openblas_single_threaded() {
   [[maybe_unused]] static const bool once = (openblas_set_num_threads(1), true);
+}
+
+/// The serial variant is built without the lock around its work space: two calls at once have given
+/// wrong numbers.
+std::mutex& openblas_mutex() {
+  static std::mutex mutex;
+  return mutex;
 }
 
 blasint narrow(size_t n) {
@@ -41,6 +49,7 @@ void gemm(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product& pro
   const size_t inner = inner_dimension(a, b, c, product);
   if (c.empty()) return;
   keep_openblas_single_threaded();
+  const std::lock_guard lock(openblas_mutex());
   cblas_sgemm(CblasRowMajor, order(product.a), order(product.b), narrow(c.rows), narrow(c.cols),
               narrow(inner), static_cast<float>(product.alpha), a.data, narrow(a.stride), b.data,
               narrow(b.stride), static_cast<float>(product.beta), c.data, narrow(c.stride));
@@ -51,6 +60,7 @@ void gemm(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
   const size_t inner = inner_dimension(a, b, c, product);
   if (c.empty()) return;
   keep_openblas_single_threaded();
+  const std::lock_guard lock(openblas_mutex());
   cblas_dgemm(CblasRowMajor, order(product.a), order(product.b), narrow(c.rows), narrow(c.cols),
               narrow(inner), product.alpha, a.data, narrow(a.stride), b.data, narrow(b.stride),
               product.beta, c.data, narrow(c.stride));

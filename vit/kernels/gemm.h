@@ -1,5 +1,5 @@
-/// General matrix product through OpenBLAS, for training, interpretation and tests. The layers of a
-/// running model use linear.h.
+/// General matrix product through OpenBLAS, for interpretation and tests: one call at a time in the
+/// whole process. The layers of a running model use linear.h, training uses multiply.h.
 #pragma once
 
 #include "vit/base/matrix.h"

@@ -8,9 +8,9 @@ namespace vit {
 namespace {
 
 template <typename T>
-void multiply_portably(BasicMatrixView<const T> a, BasicMatrixView<const T> b,
-                       BasicMatrixView<const T> bias, BasicMatrixView<T> c,
-                       const Product& product) {
+void multiply_by_openblas(BasicMatrixView<const T> a, BasicMatrixView<const T> b,
+                          BasicMatrixView<const T> bias, BasicMatrixView<T> c,
+                          const Product& product) {
   gemm(a, b, c, product);
   if (bias.empty()) return;
   for (size_t r = 0; r < c.rows; ++r)
@@ -26,7 +26,7 @@ void multiply(ConstMatrixView a, ConstMatrixView b, ConstMatrixView bias, Matrix
   assert((a_turned ? a.cols : a.rows) == c.rows);
   assert((b_turned ? b.rows : b.cols) == c.cols && (b_turned ? b.cols : b.rows) == inner);
   if (c.empty()) return;
-  if (isa == Isa::kBaseline || inner == 0) return multiply_portably<float>(a, b, bias, c, product);
+  if (inner == 0) return multiply_by_openblas<float>(a, b, bias, c, product);
   const IsaKernels& kernels = isa_kernels(isa);
   thread_local Matrix panel;
   const size_t needed = kMultiplyInner * kernels.panel_width;
@@ -55,7 +55,7 @@ void multiply(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product&
 void multiply(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
               BasicMatrixView<const double> bias, BasicMatrixView<double> c,
               const Product& product) {
-  multiply_portably<double>(a, b, bias, c, product);
+  multiply_by_openblas<double>(a, b, bias, c, product);
 }
 
 void multiply(BasicMatrixView<const double> a, BasicMatrixView<const double> b,

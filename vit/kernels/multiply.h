@@ -1,5 +1,5 @@
 /// Matrix products in which both sides change from call to call, on the kernels of this machine:
-/// what training multiplies with. For weights that stay, linear.h packs them once.
+/// what training and token merging multiply with. For weights that stay, linear.h packs them once.
 #pragma once
 
 #include "vit/kernels/cpu.h"
@@ -8,7 +8,7 @@
 namespace vit {
 
 /// c = alpha · op(a) · op(b) + beta · c, on the calling thread; c overlaps neither. The same bits
-/// for a row of c whatever the other rows are. The baseline is OpenBLAS.
+/// for a row of c whatever the other rows are.
 void multiply(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product& product = {},
               Isa isa = active_isa());
 /// The same with a row `bias` [1, columns of c] that is added to every row of c.

@@ -134,8 +134,9 @@ TEST(Batch, DrawsNoBarWhereItsRowsAre) {
   if (std::system("command -v script >/dev/null 2>&1") != 0)
     GTEST_SKIP() << "script (Debian: bsdutils) is not installed";
   const Folder folder;
-  for (int i = 0; i < 4; ++i)
-    folder.write("in/" + std::to_string(i) + ".png", photograph(1800, 1800, 3));
+  const std::string photo = photograph(1800, 1800, 3);
+  constexpr int kLongEnough = 40;  // seconds of decoding, where a bar comes after a fraction of one
+  for (int i = 0; i < kLongEnough; ++i) folder.write("in/" + std::to_string(i) + ".png", photo);
   const auto on_terminal = [&](const std::string& more) {
     Call call;
     call.program = "script";

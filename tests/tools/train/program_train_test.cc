@@ -286,7 +286,7 @@ TEST(TrainProgram, SaysWhatIsWrong) {
                                  "--val-share",
                                  "0.5"});
   EXPECT_EQ(diverged.status, 1);
-  EXPECT_THAT(diverged.err, HasSubstr("start anew with a lower learning rate (now at most 10)"));
+  EXPECT_THAT(diverged.err, HasSubstr("restart with a lower learning rate (now at most 10)"));
   fs::remove_all(fs::path(data) / "red");
   fs::remove_all(fs::path(data) / "blue");
   EXPECT_THAT(message({"train", data, "-o", "x"}, 1), HasSubstr("1 class, expected at least two"));
