@@ -60,7 +60,7 @@ void wait_for_rows(const std::string& output) {
 
 TEST(Resume, AfterFiftyKillsTheEndIsThatOfAnUndisturbedRun) {
   const Folder folder;
-  write_images(folder, 500);
+  write_images(folder, 2000);  // rows are flushed several times within a run
   std::mt19937 random(20240229);
   int killed = 0, amid = 0;
   for (const auto& format : kFormats) {
