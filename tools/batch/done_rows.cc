@@ -13,6 +13,7 @@ bool DoneRows::contains(const Input& input) {
     if (row && row->path == input.path) return true;
     if (row) remember_rest(*row);
   }
+  if (stop_) return true;
   if (rest_.empty()) return false;
   const auto found = rest_.find(path_hash(input.path));
   if (found == rest_.end()) return false;
@@ -22,13 +23,14 @@ bool DoneRows::contains(const Input& input) {
 
 std::uint64_t DoneRows::unlisted() {
   std::uint64_t count = 0;
-  while (!ended_)
+  while (!ended_ && !stop_)
     if (next()) ++count;
   for (const auto& [hash, rows] : rest_) count += rows;
   return count;
 }
 
 std::optional<StoredRow> DoneRows::next() {
+  if (stop_) return std::nullopt;
   auto row = results_.next();
   if (!row) ended_ = true;
   if (!row) return row;

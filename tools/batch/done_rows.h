@@ -18,12 +18,13 @@ namespace vit::tools {
 /// appended.
 class DoneRows {
  public:
-  /// `by_place`: throws Misnumbered where a row's number is not its place.
-  explicit DoneRows(Results& results, bool by_place = false)
-      : results_(results), by_place_(by_place) {}
+  /// `by_place`: throws Misnumbered where a row's number is not its place. No more rows are read
+  /// when `stop` becomes true: there may be millions.
+  DoneRows(Results& results, bool by_place, const std::atomic<bool>& stop)
+      : results_(results), by_place_(by_place), stop_(stop) {}
 
-  /// Whether the input has its row. Each row counts for one input: a path that is listed twice has
-  /// two rows.
+  /// Whether the input has its row, or is not to be computed any more. Each row counts for one
+  /// input: a path that is listed twice has two rows.
   bool contains(const Input& input);
 
   std::uint64_t rows() const { return rows_; }
@@ -42,6 +43,7 @@ class DoneRows {
 
   Results& results_;
   bool by_place_;
+  const std::atomic<bool>& stop_;
   std::unordered_map<std::uint64_t, std::uint64_t> rest_;  ///< rows by the hash of their path
   bool ended_ = false;
   std::atomic<std::uint64_t> rows_ = 0, failed_ = 0,

@@ -14,6 +14,7 @@
 #include "tools/output/lock.h"
 #include "tools/output/model_report.h"
 #include "tools/output/terminal.h"
+#include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -227,6 +228,15 @@ std::uint64_t merge(const ShardSet& set, const fs::path& output) {
   return rows;
 }
 
+/// Neither a shard nor somebody else's file is replaced.
+void check_place(const ShardSet& set, const fs::path& output) {
+  if (!fs::exists(output)) return;
+  for (const auto& file : set.files)
+    if (fs::equivalent(file, output))
+      fail_usage("option '--output' got '", output.string(), "', which is one of the shards");
+  if (fs::file_size(output) != 0) Results(output, set.kind, {}).read_header();
+}
+
 }  // namespace
 
 int run_merge(Arguments arguments) {
@@ -239,11 +249,12 @@ int run_merge(Arguments arguments) {
   if (parsed.unmatched().empty())
     fail_usage("nothing to merge, expected the shards' files, or the name they have in common");
   const ShardSet set = check(parsed.unmatched());
-  const fs::path output =
-      parsed.count("output") ? fs::path(parsed["output"].as<std::string>()) : set.output;
+  const fs::path output = follow_links(
+      parsed.count("output") ? fs::path(parsed["output"].as<std::string>()) : set.output);
   if (result_kind(output) != set.kind)
     fail_usage("option '--output' got '", output.string(), "', expected a name that ends in ",
                set.files.front().extension().string(), " as the shards do");
+  check_place(set, output);
   const OutputLock lock(output);
   allow_many_files();
   const std::uint64_t rows = merge(set, output);

@@ -1,8 +1,10 @@
 #include "tools/batch/results.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <variant>
@@ -41,7 +43,16 @@ std::optional<fs::path> summed_file(const fs::path& path, ResultKind kind) {
   return row_files(path, kind).back();
 }
 
+/// SQLite's side files, which it applies to whatever database has the name.
+constexpr std::array kDatabaseSideFiles{"-wal", "-shm", "-journal"};
+
+/// The new file keeps who may read the old one.
 void rename_file(const fs::path& from, const fs::path& to) {
+  struct stat status {};
+  if (stat(to.c_str(), &status) == 0) {
+    [[maybe_unused]] const int owned = ::chown(from.c_str(), status.st_uid, status.st_gid);
+    [[maybe_unused]] const int allowed = ::chmod(from.c_str(), status.st_mode & 0777);
+  }
   if (::rename(from.c_str(), to.c_str()) != 0)
     fail(to.string(), ": cannot write: ", std::strerror(errno));
 }
@@ -55,6 +66,12 @@ void move_result(const fs::path& from, const fs::path& to, ResultKind kind) {
   // ends the program in between must leave the former.
   std::error_code ignored;
   if (summed_place) fs::remove(sums_of(*summed_place), ignored);
+  if (kind == ResultKind::kSqlite) {
+    // The log of the old database must not be replayed into the new one. What stands only there
+    // comes into the old file first: the rename may not follow.
+    if (fs::exists(to.string() + "-wal", ignored)) SqliteFile::settle(to);
+    for (const auto* ending : kDatabaseSideFiles) fs::remove(to.string() + ending, ignored);
+  }
   for (size_t i = 0; i < sources.size(); ++i) rename_file(sources[i], places[i]);
   if (summed) rename_file(sums_of(*summed), sums_of(*summed_place));
   const fs::path folder = to.has_parent_path() ? to.parent_path() : fs::path(".");
@@ -69,7 +86,7 @@ void remove_result(const fs::path& path, ResultKind kind) {
   if (const auto summed = summed_file(path, kind)) fs::remove(sums_of(*summed), ignored);
   for (const auto& file : row_files(path, kind)) fs::remove(file, ignored);
   if (kind != ResultKind::kSqlite) return;
-  for (const auto* ending : {"-wal", "-shm"}) fs::remove(path.string() + ending, ignored);
+  for (const auto* ending : kDatabaseSideFiles) fs::remove(path.string() + ending, ignored);
 }
 
 struct Results::State {

@@ -8,11 +8,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The next row that has failed.
-std::optional<StoredRow> next_failed(Results& results) {
+/// The next row that has failed; none when `stop` is true.
+std::optional<StoredRow> next_failed(Results& results, const std::atomic<bool>& stop) {
   auto row = results.next();
-  while (row && !row->failed) row = results.next();
-  return row;
+  while (row && !row->failed && !stop) row = results.next();
+  return stop ? std::nullopt : row;
 }
 
 bool same(const StoredRow& a, const StoredRow& b) {
@@ -21,18 +21,23 @@ bool same(const StoredRow& a, const StoredRow& b) {
 
 }  // namespace
 
-Retry::Retry(const RunSettings& settings, const Json& header) : settings_(settings) {
+Retry::Retry(const RunSettings& settings, const Json& header, const std::atomic<bool>& stop)
+    : settings_(settings), stop_(stop) {
   if (!fs::exists(settings.output)) return;
   Results results = open_damaged();
   const auto stored = results.read_header();
   if (!stored) return;
   check_header(settings.output, *stored, header);
   header_ = *stored;
-  while (next_failed(results)) ++failed_;
+  while (next_failed(results, stop_)) ++failed_;
+}
+
+fs::path retry_file(const fs::path& output) {
+  return output.string() + ".retry";
 }
 
 fs::path Retry::output() const {
-  return settings_.output.string() + ".retry";
+  return retry_file(settings_.output);
 }
 
 bool Retry::stale(const Json& header) const {
@@ -42,8 +47,9 @@ bool Retry::stale(const Json& header) const {
   const auto stored = retried.read_header();
   if (!stored || *stored != dump(header)) return true;
   while (const auto row = retried.next()) {
-    const auto failed = next_failed(before);
-    if (!failed || !same(*failed, *row)) return true;
+    const auto failed = next_failed(before, stop_);
+    // Rows that failed again are tried once more: their files may have been repaired since.
+    if (!failed || !same(*failed, *row) || row->failed) return true;
   }
   return false;
 }
@@ -51,11 +57,11 @@ bool Retry::stale(const Json& header) const {
 Listed Retry::list(const std::atomic<bool>& stop, const TakeInput& take) const {
   Results before = open_damaged();
   before.read_header();
-  while (const auto row = next_failed(before)) {
+  while (const auto row = next_failed(before, stop)) {
     Input input = input_of_row(row->number, row->path, stop);
     if (stop || !take(std::move(input))) return {};
   }
-  return {.complete = true, .skipped = {}};
+  return {.complete = !stop, .skipped = {}};
 }
 
 void Retry::apply() const {
@@ -67,6 +73,7 @@ void Retry::apply() const {
     retried.read_header();
     after.start(header_);
     while (const auto row = before.next()) {
+      if (stop_) return;
       if (!row->failed) {
         after.append_stored(before, row->number);
         continue;

@@ -12,18 +12,22 @@
 
 namespace vit::tools {
 
+/// Where the results of a retry go until it is complete.
+std::filesystem::path retry_file(const std::filesystem::path& output);
+
 class Retry {
  public:
-  /// Counts the failed rows. Throws an Error if the file was made differently than `header` says.
-  Retry(const RunSettings& settings, const Json& header);
+  /// Counts the failed rows, until `stop` becomes true. Throws an Error if the file was made
+  /// differently than `header` says.
+  Retry(const RunSettings& settings, const Json& header, const std::atomic<bool>& stop);
 
   std::uint64_t failed() const { return failed_; }
-  /// Where the results of the retry go.
   std::filesystem::path output() const;
   /// Whether what is there is of another retry.
   bool stale(const Json& header) const;
   /// The inputs of the failed rows.
   Listed list(const std::atomic<bool>& stop, const TakeInput& take) const;
+  /// Leaves the file as it is when `stop` becomes true before its time.
   void apply() const;
 
  private:
@@ -32,6 +36,7 @@ class Retry {
   Results open_damaged() const;
 
   const RunSettings& settings_;
+  const std::atomic<bool>& stop_;
   std::string header_;  ///< of the file
   std::uint64_t failed_ = 0;
 };

@@ -98,7 +98,7 @@ class Run {
         signals_(signals),
         header_(with_shard(parts.header, settings.shard)),
         results_(settings.output, settings.kind, settings.shape),
-        done_(results_, !settings.shard && !settings.keep_numbers),
+        done_(results_, !settings.shard && !settings.keep_numbers, signals.flag()),
         progress_(settings.quiet, settings.kind == ResultKind::kStandardOutput),
         counter_(settings, !settings.quiet) {}
 
@@ -299,8 +299,17 @@ class Run {
 /// A run of its own over the failed rows, whose results then take their places.
 std::optional<int> retry_failed(const RunSettings& settings, const RunParts& parts,
                                 const StopSignals& signals) {
-  const Retry retry(settings, with_shard(parts.header, settings.shard));
-  if (retry.failed() == 0) return std::nullopt;
+  const Retry retry(settings, with_shard(parts.header, settings.shard), signals.flag());
+  const auto stopped_early = [&]() -> std::optional<int> {
+    if (signals.number() == 0) return std::nullopt;
+    write_message("stopped; run the same command again to go on");
+    return 128 + signals.number();
+  };
+  if (const auto status = stopped_early()) return status;
+  if (retry.failed() == 0) {
+    remove_result(retry.output(), settings.kind);
+    return std::nullopt;
+  }
   if (!settings.quiet)
     write_message("trying " + format_count(retry.failed()) + " failed rows again");
   RunSettings again = settings;
@@ -308,16 +317,26 @@ std::optional<int> retry_failed(const RunSettings& settings, const RunParts& par
   again.shard.reset();
   again.keep_numbers = true;
   again.restart = retry.stale(parts.header);
+  if (const auto status = stopped_early()) return status;  // not compared to the end
   again.inputs.operands.assign(1, "-");  // cannot be counted
   {
-    Run run(again, parts, signals);
+    RunParts unsorted = parts;  // rows are sorted when they have taken their places
+    unsorted.before_writing = nullptr;
+    Run run(again, unsorted, signals);
     const auto stopped = run.go_through([&](const std::atomic<bool>& stop, const TakeInput& take) {
       return retry.list(stop, take);
     });
     if (stopped) return stopped;
   }
   retry.apply();
-  return std::nullopt;
+  return stopped_early();
+}
+
+/// A command that is refused leaves the marker of a complete shard.
+void check_stored_header(const RunSettings& settings, const Json& header) {
+  if (!fs::exists(settings.output)) return;
+  const auto stored = Results(settings.output, settings.kind, settings.shape).read_header();
+  if (stored) check_header(settings.output, *stored, header);
 }
 
 int run_all(const RunSettings& settings, const RunParts& parts, const StopSignals& signals) {
@@ -334,10 +353,15 @@ int run_rows(RunSettings settings, const RunParts& parts) {
   const StopSignals signals;
   std::optional<OutputLock> lock;
   if (settings.kind != ResultKind::kStandardOutput) lock.emplace(settings.output);
-  if (settings.shard) settings.before = take_marker(settings.output, settings.restart);
-  if (parts.before_run) parts.before_run(signals.flag());
+  if (settings.shard) {
+    if (!settings.restart) check_stored_header(settings, with_shard(parts.header, settings.shard));
+    settings.before = take_marker(settings.output, settings.restart);
+  }
+  if (settings.restart && settings.kind != ResultKind::kStandardOutput)
+    remove_result(retry_file(settings.output), settings.kind);
   if (settings.retry_failed)
     if (const auto stopped = retry_failed(settings, parts, signals)) return *stopped;
+  if (parts.before_run) parts.before_run(signals.flag());
   try {
     return run_all(settings, parts, signals);
   } catch (const Misnumbered& error) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tools/batch/run.h"
+#include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
 
@@ -80,6 +81,8 @@ void set_kind(RunSettings& settings, ResultKind kind) {
   settings.kind = kind;
   check_output(settings);
   if (settings.shard) settings.output = shard_file(settings.output, *settings.shard);
+  // Lock, checksums and temporary files have names after that of the file itself.
+  if (kind != ResultKind::kStandardOutput) settings.output = follow_links(settings.output);
 }
 
 }  // namespace vit::tools

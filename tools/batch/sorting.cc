@@ -85,6 +85,7 @@ bool take_name(const fs::path& from, const fs::path& place) {
 bool put_copy(const Original& original, const fs::path& place, const char* mark) {
   if (fs::exists(fs::symlink_status(place))) return same_content(place, original.bytes);
   const fs::path beside = place.parent_path() / (std::string(".vit") + mark + ".tmp");
+  ::unlink(beside.c_str());  // left by a run that was killed
   AtomicFile file(beside);
   file.write(original.bytes);
   file.commit();

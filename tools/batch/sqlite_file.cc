@@ -109,9 +109,19 @@ void SqliteFile::open_to_write() {
   execute("PRAGMA synchronous = NORMAL");
 }
 
+void SqliteFile::settle(const std::filesystem::path& path) {
+  SqliteFile file(path);
+  file.open(SQLITE_OPEN_READWRITE);
+  sqlite3_exec(file.database_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
+}
+
 std::optional<std::string> SqliteFile::read_header() {
   if (!std::filesystem::exists(path_)) return std::nullopt;
   open(SQLITE_OPEN_READONLY);
+  // A journal that a killed run has left can be rolled back by a writer only.
+  if (sqlite3_exec(database_, "SELECT 1 FROM sqlite_master", nullptr, nullptr, nullptr) ==
+      SQLITE_READONLY)
+    open(SQLITE_OPEN_READWRITE);
   auto header = look();
   if (header) open_to_write();
   return header;

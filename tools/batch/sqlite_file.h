@@ -37,6 +37,9 @@ class SqliteFile {
   void flush();
   void finish();
 
+  /// Moves what stands in the log of a database into its file, as far as its readers allow.
+  static void settle(const std::filesystem::path& path);
+
   /// Appends the row that next() of `other` gave, with this number.
   void append_stored(SqliteFile& other, std::uint64_t number);
 

@@ -12,19 +12,15 @@
 #include "vit/base/error.h"
 
 namespace vit::tools {
-namespace {
 
 namespace fs = std::filesystem;
 
-/// Whether the file that we have locked is still the one of this name.
-bool still_there(int file, const fs::path& path) {
+bool is_at(int file, const fs::path& path) {
   struct stat ours {
   }, theirs{};
   return fstat(file, &ours) == 0 && stat(path.c_str(), &theirs) == 0 &&
          ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
 }
-
-}  // namespace
 
 OutputLock::OutputLock(const fs::path& output) : path_(output.string() + ".lock") {
   const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
@@ -44,7 +40,7 @@ OutputLock::OutputLock(const fs::path& output) : path_(output.string() + ".lock"
       fail(path_.string(), ": cannot lock: ", std::strerror(error));
     }
     // Its last holder may have removed it between our two calls.
-    if (still_there(file_, path_)) break;
+    if (is_at(file_, path_)) break;
     ::close(file_);
   }
   remove_abandoned(folder);

@@ -5,6 +5,9 @@
 
 namespace vit::tools {
 
+/// Whether the open file is the one that has this name now.
+bool is_at(int file, const std::filesystem::path& path);
+
 /// Holds "OUT.lock" for as long as it lives. The kernel releases it whatever ends the program, so a
 /// file that is left behind locks nobody out. Also removes temporary files of killed runs.
 class OutputLock {

@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "tools/output/file.h"
+#include "tools/output/lock.h"
 
 namespace vit::tools {
 namespace {
@@ -55,13 +56,24 @@ PartFile::PartFile(const fs::path& path, const RemoteFile& remote)
   if (remote_.size) check_limit(*remote_.size);
   part_ += ".part";
   note_ += ".part.etag";
-  file_ = ::open(part_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (file_ < 0) refuse(part_, errno);
-  if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
-    ::close(file_);
-    fail(part_.string(), ": another program is fetching it");
-  }
+  open_locked();
   take_up();
+}
+
+void PartFile::open_locked() {
+  while (true) {
+    file_ = ::open(part_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (file_ < 0) refuse(part_, errno);
+    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      const int error = errno;
+      ::close(file_);
+      if (error == EWOULDBLOCK) fail(part_.string(), ": another program is fetching it");
+      fail(part_.string(), ": cannot lock: ", std::strerror(error));
+    }
+    // Its last holder may have finished it, and given it its name, between our two calls.
+    if (is_at(file_, part_)) return;
+    ::close(file_);
+  }
 }
 
 PartFile::~PartFile() {

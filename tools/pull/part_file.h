@@ -39,6 +39,7 @@ class PartFile {
   std::string finish();
 
  private:
+  void open_locked();
   void take_up();
   void start_digest();
   void read_into_digest(std::uintmax_t bytes);

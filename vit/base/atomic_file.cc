@@ -52,23 +52,6 @@ bool is_random_name(const std::string& name) {
          name.starts_with(kPrefix) && name.ends_with(kSuffix);
 }
 
-/// Follows symbolic links that this user or root made. Somebody else's link in a shared folder
-/// could lead to any file of ours.
-fs::path followed(const fs::path& path) {
-  fs::path at = path;
-  for (int i = 0; i < kMostLinks; ++i) {
-    struct stat status {};
-    if (lstat(at.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return at;
-    if (status.st_uid != geteuid() && status.st_uid != 0)
-      fail(path.string(), ": is a symbolic link of another user; it is not followed");
-    std::error_code error;
-    const fs::path next = fs::read_symlink(at, error);
-    if (error) refuse(path, error.value());
-    at = at.parent_path() / next;
-  }
-  refuse(path, ELOOP);
-}
-
 /// A lock that lasts as long as the process says who is alive. Where the file system has none,
 /// nobody can take it either, and nothing is removed.
 bool lock(int file) {
@@ -97,8 +80,23 @@ int open_unnamed(const fs::path& folder) {
 
 }  // namespace
 
+fs::path follow_links(const fs::path& path) {
+  fs::path at = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    struct stat status {};
+    if (lstat(at.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return at;
+    if (status.st_uid != geteuid() && status.st_uid != 0)
+      fail(path.string(), ": is a symbolic link of another user; it is not followed");
+    std::error_code error;
+    const fs::path next = fs::read_symlink(at, error);
+    if (error) refuse(path, error.value());
+    at = at.parent_path() / next;
+  }
+  refuse(path, ELOOP);
+}
+
 AtomicFile::AtomicFile(const fs::path& path, Temporary temporary)
-    : path_(path), target_(followed(path)) {
+    : path_(path), target_(follow_links(path)) {
   std::error_code ignored;
   if (fs::is_directory(target_, ignored))
     fail(path.string(), ": is a folder, expected a file name");

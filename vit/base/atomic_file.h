@@ -47,6 +47,10 @@ class AtomicFile {
   int file_ = -1;
 };
 
+/// The file that `path` leads to through symbolic links of this user or of root; it need not exist.
+/// Throws an Error for anybody else's link: in a shared folder it could lead to any file of ours.
+std::filesystem::path follow_links(const std::filesystem::path& path);
+
 /// Writes `bytes` as the whole content of `path`. Throws an Error that says why it cannot.
 void write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 

@@ -254,7 +254,8 @@ std::vector<bool> known(const std::vector<std::string>& stored,
   results.finish();
   Results again(folder.path("r.csv"), ResultKind::kCsv, {});
   again.read_header();
-  DoneRows done(again);
+  const std::atomic<bool> never{false};
+  DoneRows done(again, false, never);
   std::vector<bool> known;
   for (const auto& path : listing) {
     Input input;
@@ -299,6 +300,29 @@ TEST(Sorting, MakesFoldersThatEveryFileSystemTakes) {
               ElementsAre("tabby, tabby cat", "a_b", "_..", "_", "crane (4)", "crane (5)", "x_y",
                           "class 7"));
   EXPECT_EQ(class_folders({std::string(300, 'x')}, 1)[0].size(), 200u);
+}
+
+TEST(DoneRows, AreReadNoFurtherOnceTheRunIsToStop) {
+  const Folder folder;
+  {
+    Results results(folder.path("r.csv"), ResultKind::kCsv, {});
+    results.start("{}");
+    for (size_t i = 1; i <= 5; ++i) {
+      Row row;
+      row.input.path = "gone " + std::to_string(i);
+      row.input.number = i;
+      results.append(row);
+    }
+    results.finish();
+  }
+  Results again(folder.path("r.csv"), ResultKind::kCsv, {});
+  again.read_header();
+  std::atomic<bool> stop{true};
+  DoneRows done(again, false, stop);
+  EXPECT_TRUE(done.contains(Input{})) << "nothing new is begun";
+  EXPECT_EQ(done.unlisted(), 0u);
+  EXPECT_EQ(done.rows(), 0u);
+  EXPECT_FALSE(done.ended());
 }
 
 }  // namespace
