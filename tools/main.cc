@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <malloc.h>
 
 #include "tools/command.h"
 
@@ -12,9 +13,19 @@ void occupy_standard_streams() {
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", kModes[stream]);
 }
 
+/// Otherwise each worker's heap keeps the memory of its largest image: glibc serves ever larger
+/// blocks from heaps once one of them was freed. 16 workers took 451 MB where 65 do.
+void give_images_back() {
+#if defined(__GLIBC__)
+  constexpr int kLargestFromHeap = 4 << 20;
+  mallopt(M_MMAP_THRESHOLD, kLargestFromHeap);
+#endif
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   occupy_standard_streams();
+  give_images_back();
   return vit::tools::run_program({argv + (argc > 0 ? 1 : 0), argv + argc});
 }

@@ -80,6 +80,18 @@ TEST(Int8Linear, QuantizesARowToHalfAStepAndZeroExactly) {
     }
 }
 
+TEST(Int8Linear, TheZeroOfARowIsAByteHoweverSmallOrLargeItsNumbersAre) {
+  for (const Isa isa : available_isas())
+    for (const float size : {1e-45f, 1e-40f, 1e-37f, 2.9e-36f, 1.0f, 1.7e38f, 3.4e38f}) {
+      std::vector<float> x(37, -size);
+      x[5] = size;
+      std::vector<std::uint8_t> bytes(x.size());
+      const QuantizedRow row = isa_kernels(isa).quantize_row(x.data(), bytes.data(), x.size());
+      EXPECT_GE(row.zero, 0) << to_string(isa) << " " << size;
+      EXPECT_LE(row.zero, 255) << to_string(isa) << " " << size;
+    }
+}
+
 TEST(Int8Linear, SumsAreExactForEveryEdgeOfTheTile) {
   for (const Isa isa : available_isas())
     for (size_t rows = 1; rows <= 6; ++rows)

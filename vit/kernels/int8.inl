@@ -86,7 +86,9 @@ inline QuantizedRow quantize_row(const float* x, std::uint8_t* q, size_t n) {
     highest = x[i] > highest ? x[i] : highest;
   }
   const float scale = (highest - lowest) / 255.0f;
-  const float inverse = scale > 0.0f ? 1.0f / scale : 0.0f;
+  // A smaller scale has no finite inverse. Numbers that small are zero here.
+  constexpr float kLeastScale = 0x1p-126f;
+  const float inverse = scale >= kLeastScale ? 1.0f / scale : 0.0f;
   const auto zero = static_cast<int>(0.5f - lowest * inverse);
   const float offset = static_cast<float>(zero) + 0.5f;
 #pragma omp simd

@@ -203,7 +203,12 @@ class Rounds {
     // Before the handler is there a signal ends the program as it ends any other.
     ASSERT_EQ(finished.status, 128 + signal_) << one.name() << ": " << finished.err;
     const std::string file = file_of(photographs_.folder(), one);
-    EXPECT_FALSE(fs::exists(file + ".done")) << one.name() << ": marked as complete";
+    // A signal may also come when all is written, before the program has ended.
+    if (fs::exists(file + ".done")) {
+      EXPECT_EQ(result_of(photographs_.folder(), one, finished), one.expected)
+          << one.name() << ": marked as complete";
+      return;
+    }
     if (one.format != "-") {
       std::error_code none;
       amid_ += fs::file_size(file, none) > 3000 && !none ? 1 : 0;
@@ -211,7 +216,6 @@ class Rounds {
     }
     amid_ += finished.out.size() > 3000 ? 1 : 0;
     EXPECT_TRUE(one.expected.starts_with(finished.out)) << "rows that are not the first ones";
-    EXPECT_LT(finished.out.size(), one.expected.size());
     if (signal_ == SIGKILL) return;
     EXPECT_TRUE(finished.out.empty() || finished.out.ends_with('\n')) << "a torn row";
     EXPECT_THAT(finished.err, testing::AnyOf("", testing::MatchesRegex(
