@@ -45,6 +45,22 @@ void read_bytes(png_structp decoder, png_bytep to, size_t count) {
   source = source.subspan(count);
 }
 
+/// Makes colours of the indices that fill the first third of each row. libpng's own conversion
+/// gives indices beyond the palette the colour black. False if there are such.
+bool look_up(std::span<const png_color> palette, Image& image) {
+  for (size_t y = 0; y < image.height; ++y) {
+    std::uint8_t* row = image.row(y);
+    for (size_t x = image.width; x-- > 0;) {  // backwards: a colour overwrites later indices
+      if (row[x] >= palette.size()) return false;
+      const png_color colour = palette[row[x]];
+      row[3 * x] = colour.red;
+      row[3 * x + 1] = colour.green;
+      row[3 * x + 2] = colour.blue;
+    }
+  }
+  return true;
+}
+
 // libpng leaves by longjmp, which runs no destructors: nothing here may need one.
 const char* read_rows(png_structp decoder, png_infop info, Image& image) {
   // Ours are the limits of decode(); libpng's own would be 1,000,000 pixels a side.
@@ -54,18 +70,25 @@ const char* read_rows(png_structp decoder, png_infop info, Image& image) {
       png_get_image_height(decoder, info) != image.height)
     return "it has headers of two sizes";
   const int colour = png_get_color_type(decoder, info);
+  const bool indexed = colour == PNG_COLOR_TYPE_PALETTE;
+  png_colorp palette = nullptr;
+  int colours = 0;
+  png_get_PLTE(decoder, info, &palette, &colours);
   png_set_strip_16(decoder);
   png_set_strip_alpha(decoder);
-  if (colour == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(decoder);
+  if (indexed) png_set_packing(decoder);  // a byte for each index
   if ((colour & PNG_COLOR_MASK_COLOR) == 0) {
     png_set_expand_gray_1_2_4_to_8(decoder);
     png_set_gray_to_rgb(decoder);
   }
   const int passes = png_set_interlace_handling(decoder);
   png_read_update_info(decoder, info);
-  if (png_get_rowbytes(decoder, info) != image.width * 3) return "its colours are of no known kind";
+  if (png_get_rowbytes(decoder, info) != image.width * (indexed ? 1 : 3))
+    return "its colours are of no known kind";
   for (int pass = 0; pass < passes; ++pass)
     for (size_t y = 0; y < image.height; ++y) png_read_row(decoder, grown_row(y, image), nullptr);
+  if (indexed && !look_up({palette, static_cast<size_t>(colours)}, image))
+    return "some pixels have colours beyond its palette";
   return nullptr;
 }
 

@@ -64,6 +64,38 @@ inline Bytes with_jpeg_size(Bytes jpeg, std::uint32_t width, std::uint32_t heigh
   return jpeg;
 }
 
+/// The JPEG with `count` bytes in front of its image that are no part of it.
+inline Bytes with_jpeg_ballast(const Bytes& jpeg, std::size_t count) {
+  constexpr std::size_t kMost = 65000;
+  Bytes file(jpeg.begin(), jpeg.begin() + 2);
+  for (std::size_t done = 0; done < count; done += kMost) {
+    append(file, Bytes{0xff, 0xed});
+    append(file, big(kMost + 2, 2));
+    file.insert(file.end(), kMost, 0);
+  }
+  file.insert(file.end(), jpeg.begin() + 2, jpeg.end());
+  return file;
+}
+
+/// What tiff_file() made, with another value in a field of one number.
+inline Bytes with_tiff_value(Bytes tiff, std::uint32_t tag, std::uint32_t value) {
+  std::size_t at = 0;
+  for (std::size_t i = 4; i-- > 0;) at = at << 8 | tiff[4 + i];
+  for (at += 2; at + 12 <= tiff.size(); at += 12)
+    if (tiff[at] + 256u * tiff[at + 1] == tag) {
+      const Bytes number = little(value, 4);
+      std::copy(number.begin(), number.end(), tiff.begin() + static_cast<std::ptrdiff_t>(at) + 8);
+      if (tag == 258) tiff[at + 4] = 1;
+      break;
+    }
+  return tiff;
+}
+
+/// A grey TIFF of one strip that holds `jpeg`.
+inline Bytes tiff_of_jpeg(const Bytes& jpeg, std::uint32_t width, std::uint32_t height) {
+  return with_tiff_value(with_tiff_value(tiff_file(jpeg, width, height, 1), 259, 7), 262, 1);
+}
+
 /// A progressive JPEG of one grey component and `scans` scans, of which only the first has data.
 inline Bytes jpeg_of_scans(std::uint32_t width, std::uint32_t height, std::size_t scans) {
   Bytes file{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0};

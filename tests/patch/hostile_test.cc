@@ -72,15 +72,7 @@ TEST(Hostile, BmpsOfUnknownKindsAreRefusedByName) {
 TEST(Hostile, TiffsThatLibtiffDoesNotReadAreRefusedByReason) {
   const Bytes pixels(40 * 30 * 3, 99);
   const auto changed = [&](std::uint32_t tag, std::uint32_t value) {
-    Bytes tiff = test::tiff_file(pixels, 40, 30, 3);
-    for (std::size_t at = 8 + pixels.size() + 2; at + 12 <= tiff.size(); at += 12)
-      if (tiff[at] + 256u * tiff[at + 1] == tag) {
-        const Bytes number = test::little(value, 4);
-        std::copy(number.begin(), number.end(), tiff.begin() + static_cast<std::ptrdiff_t>(at) + 8);
-        if (tag == 258) tiff[at + 4] = 1;
-        break;
-      }
-    return message(tiff);
+    return message(test::with_tiff_value(test::tiff_file(pixels, 40, 30, 3), tag, value));
   };
   EXPECT_EQ(changed(259, 1), "no error");
   EXPECT_EQ(changed(259, 34712),
@@ -103,6 +95,20 @@ TEST(Hostile, TiffsThatLibtiffDoesNotReadAreRefusedByReason) {
       changed(262, 99),
       "test: cannot decode this TIFF: libtiff does not read 3 samples of 8 bits of this kind: "
       "Sorry, can not handle image with PhotometricInterpretation=99");
+}
+
+TEST(Hostile, IndicesBeyondThePaletteOfAPngAreRefused) {
+  const Bytes palette{255, 255, 255, 1, 2, 3};
+  const auto refused = [&](std::uint8_t bits, const Bytes& row) {
+    return message(test::png_file(4, {row, row}, {bits, 3}, palette));
+  };
+  const std::string beyond =
+      "test: cannot decode this PNG: some pixels have colours beyond its palette";
+  EXPECT_EQ(refused(8, {0, 1, 1, 0}), "no error");
+  EXPECT_EQ(refused(8, {0, 1, 2, 0}), beyond);
+  EXPECT_EQ(refused(8, {200, 200, 200, 200}), beyond);
+  EXPECT_EQ(refused(2, {0b00010001}), "no error");
+  EXPECT_EQ(refused(2, {0b00010010}), beyond);
 }
 
 TEST(Hostile, SizesThatTheDataCannotHoldAreRefusedBeforeDecoding) {

@@ -165,11 +165,11 @@ inline Bytes tiff_file(const Bytes& pixels, std::uint32_t width, std::uint32_t h
   const auto entries_end = static_cast<std::uint32_t>(file.size() + 2 + fields.size() * 12 + 4);
   append(file, little(static_cast<std::uint32_t>(fields.size()), 2));
   for (const TiffField& field : fields) {
-    const bool bits = field.tag == 258;  // one number per sample, behind the directory
+    const bool bits = field.tag == 258;  // one number per sample, behind the directory unless alone
     append(file, little(field.tag, 2));
     append(file, little(field.value > 0xffff ? 4 : 3, 2));
     append(file, little(bits ? samples : 1, 4));
-    append(file, little(bits ? entries_end : field.value, 4));
+    append(file, little(bits && samples > 1 ? entries_end : field.value, 4));
   }
   append(file, little(0, 4));
   for (std::uint32_t i = 0; i < samples; ++i) append(file, little(8, 2));
