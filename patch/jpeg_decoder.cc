@@ -37,6 +37,24 @@ void note(ErrorState& state, const char* format, unsigned number = 0) {
   std::snprintf(state.damage.data(), state.damage.size(), format, number);
 }
 
+/// Without restart markers a decoder cannot go on behind a marker, and with them not behind one
+/// that starts another part of the file.
+bool is_rest_lost(const jpeg_decompress_struct& decoder) {
+  const int marker = decoder.unread_marker;
+  const bool restart = marker >= JPEG_RST0 && marker <= JPEG_RST0 + 7;
+  constexpr int kFirstWithMeaning = 0xc0;
+  return decoder.restart_interval == 0 || (marker >= kFirstWithMeaning && !restart);
+}
+
+/// An image of which most is made up is none.
+void refuse_if_mostly_missing(const jpeg_decompress_struct& decoder, ErrorState& state) {
+  const unsigned rows = decoder.input_iMCU_row, all = decoder.total_iMCU_rows;
+  if (decoder.input_scan_number != 1 || 2 * rows >= all || !is_rest_lost(decoder)) return;
+  std::snprintf(state.message.data(), state.message.size(), "its data ends after %u %% of the rows",
+                100 * rows / all);
+  std::longjmp(state.escape, 1);
+}
+
 /// The data ends, or a marker stands in it, before all blocks are decoded. libjpeg makes the rest
 /// grey, up to the next restart marker if there are any.
 void note_missing_data(jpeg_decompress_struct& decoder, ErrorState& state) {
@@ -66,9 +84,12 @@ void note_stray_bytes(const jpeg_decompress_struct& decoder, ErrorState& state) 
 // Not noted: unknown versions and colour transforms, odd scan parameters; decoders agree on those.
 void hear_warning(j_common_ptr common, int level) {
   ErrorState& state = state_of(common);
-  if (level >= 0 || state.damage[0] != '\0') return;
+  if (level >= 0) return;
   auto& decoder = *reinterpret_cast<j_decompress_ptr>(common);
-  switch (state.manager.msg_code) {
+  const int code = state.manager.msg_code;
+  if (code == JWRN_HIT_MARKER || code == JWRN_MUST_RESYNC) refuse_if_mostly_missing(decoder, state);
+  if (state.damage[0] != '\0') return;
+  switch (code) {
     case JWRN_HIT_MARKER:
       return note_missing_data(decoder, state);
     case JWRN_EXTRANEOUS_DATA:
@@ -83,7 +104,7 @@ void hear_warning(j_common_ptr common, int level) {
       return note(state, "its scans do not follow from each other");
     default:
       // Its number depends on how libjpeg was built.
-      if (std::strstr(state.manager.jpeg_message_table[state.manager.msg_code], "bad arithmetic"))
+      if (std::strstr(state.manager.jpeg_message_table[code], "bad arithmetic"))
         note(state, "the data has codes that do not exist");
   }
 }

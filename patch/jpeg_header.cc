@@ -20,7 +20,8 @@ bool stands_alone(std::uint32_t marker) {  // restart markers, start, TEM: no le
 }
 
 /// The next 0xff from `at` on that is followed by a marker; the size of the file if none is. In the
-/// data of a scan 0xff 0x00 is a value and restart markers do not end it.
+/// data of a scan 0xff 0x00 is a value; restart markers and those that have no meaning do not end
+/// it.
 size_t find_marker(const ByteReader& reader, size_t at, bool in_scan) {
   while (reader.has(at, 2)) {
     const auto rest = reader.part(at, reader.size());
@@ -28,7 +29,8 @@ size_t find_marker(const ByteReader& reader, size_t at, bool in_scan) {
     if (found == nullptr) break;
     at += static_cast<size_t>(static_cast<const std::byte*>(found) - rest.data());
     const std::uint32_t marker = reader.u8(at + 1);
-    const bool data = marker == 0x00 || (in_scan && marker >= 0xd0 && marker <= 0xd7);
+    const bool data =
+        marker == 0x00 || (in_scan && (marker < 0xc0 || (marker >= 0xd0 && marker <= 0xd7)));
     if (!data && marker != 0xff) return at;
     at += data ? 2 : 1;
   }
@@ -83,6 +85,7 @@ constexpr size_t kMaxScans = 100;
 constexpr size_t kFreeVisits = 4'000'000;  // below 0.1 s of work
 constexpr size_t kVisitsPerByte = 64;      // a flat image in ten scans takes 30
 
+/// `bytes` are those within scans: a file may have any number of others.
 void judge(const Blocks& blocks, bool arithmetic, size_t bytes, ImageHeader& header) {
   // Huffman codes have at least a bit, and each block at least one code.
   const size_t most_blocks = bytes * 8 * (arithmetic ? 64 : 1);
@@ -104,8 +107,11 @@ ImageHeader read_jpeg_header(std::span<const std::byte> bytes) {
   ImageHeader header{.format = FileFormat::kJpeg};
   Blocks blocks;
   bool in_scan = false, oriented = false, arithmetic = false;
-  for (size_t at = find_marker(reader, 2, false); at < reader.size();
-       at = find_marker(reader, at, in_scan)) {
+  size_t data = 0;
+  for (size_t from = 2;;) {
+    size_t at = find_marker(reader, from, in_scan);
+    if (in_scan && at > from) data += at - from;
+    if (at >= reader.size()) break;
     const std::uint32_t marker = reader.u8(at + 1);
     at += 2;
     if (marker == kEnd) {
@@ -113,6 +119,7 @@ ImageHeader read_jpeg_header(std::span<const std::byte> bytes) {
       break;
     }
     in_scan = marker == kScan;
+    from = at;
     if (stands_alone(marker)) continue;
     const size_t length = reader.u16(at);
     if (is_frame(marker) && reader.has(at, 8)) {
@@ -126,9 +133,9 @@ ImageHeader read_jpeg_header(std::span<const std::byte> bytes) {
       header.orientation = exif_orientation(reader.part(at + 8, length < 8 ? 0 : length - 8));
       oriented = true;
     }
-    at += length;
+    from += length;
   }
-  judge(blocks, arithmetic, reader.size(), header);
+  judge(blocks, arithmetic, data, header);
   return header;
 }
 

@@ -80,7 +80,7 @@ TEST(Damage, AJpegThatEndsEarlySaysHowMuchOfItIsThere) {
 
 TEST(Damage, AStrayMarkerIsNamed) {
   Bytes file = photograph();
-  file.insert(file.begin() + part(file, 4), {0xff, 0x4f});
+  file.insert(file.begin() + part(file, 10), {0xff, 0x4f});
   EXPECT_THAT(damage_of(file), StartsWith("a stray marker ends the data after "));
   file = photograph(kRestarts);
   file.insert(file.begin() + part(file, 4), {0xff, 0x4f});

@@ -131,7 +131,7 @@ TEST(Hostile, JpegsOfManyScansAreRefused) {
             "test: cannot read this JPEG: it has 101 scans; at most 100 are read");
   EXPECT_EQ(message(test::jpeg_of_scans(8000, 8000, 90)),
             "test: cannot read this JPEG: its 90 scans are empty: they cover the image more often "
-            "than 126209 bytes of data can change it");
+            "than 125179 bytes of data can change it");
 }
 
 TEST(Hostile, AnImageBeyondTheLimitSaysItsSizeTheLimitAndWhatToDo) {
@@ -143,6 +143,31 @@ TEST(Hostile, AnImageBeyondTheLimitSaysItsSizeTheLimitAndWhatToDo) {
             "--max-pixels or make the image smaller");
   options.max_pixels = 100;
   EXPECT_EQ(decoded(png, options).pixels.size(), 300u);
+}
+
+TEST(Hostile, BytesOutsideOfAJpegsScansHoldNoPixels) {
+  const Bytes jpeg = test::with_jpeg_size(test::flat_jpeg({9, 9, 9}), 4000, 4000);
+  const std::string text =
+      "test: damaged JPEG: its header gives a size of 4000x4000, but its data is too short for "
+      "that";
+  Bytes behind = jpeg;
+  behind.resize(behind.size() + 200'000);
+  EXPECT_EQ(message(behind), text);
+  EXPECT_EQ(message(test::with_jpeg_ballast(jpeg, 200'000)), text);
+}
+
+TEST(Hostile, AJpegWithLessThanHalfOfItsRowsIsRefused) {
+  EXPECT_EQ(message(test::with_jpeg_size(test::flat_jpeg({9, 9, 9}), 640, 480)),
+            "test: cannot decode this JPEG: its data ends after 0 % of the rows");
+  const auto without = [](std::ptrdiff_t bytes) {  // of eight rows of a byte
+    Bytes jpeg = test::jpeg_of_scans(64, 64, 1);
+    jpeg.erase(jpeg.end() - 3 - bytes, jpeg.end() - 2);
+    return jpeg;
+  };
+  EXPECT_EQ(decoded(without(0)).damage, "");
+  EXPECT_EQ(decoded(without(4)).damage, "the data of scan 1 ends early");
+  EXPECT_EQ(message(without(5)),
+            "test: cannot decode this JPEG: its data ends after 37 % of the rows");
 }
 
 /// The most memory that this process holds while `action` runs, beyond what it held before, in MB.
