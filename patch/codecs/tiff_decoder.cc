@@ -19,6 +19,7 @@ struct Source {
   size_t at = 0;
   std::string error{};    ///< the first one
   std::string warning{};  ///< the first one that is about the pixels
+  std::string end{};      ///< the first one that says that the rest of a strip or tile is missing
 };
 
 tmsize_t read_source(thandle_t handle, void* to, tmsize_t count) {
@@ -73,13 +74,24 @@ int hear_error(TIFF*, void* user, const char* module, const char* format, va_lis
   return 1;
 }
 
+/// libtiff takes whatever follows the pixels for the rest of them.
+bool is_about_lengths(std::string_view format) {
+  return format.starts_with("Bogus \"StripByteCounts\"") ||
+         format.starts_with("Wrong \"StripByteCounts\"");
+}
+
 /// Codecs that go on after damage warn; so do others about fields that do not matter.
 int hear_warning(TIFF*, void* user, const char* module, const char* format, va_list arguments) {
   auto& source = *static_cast<Source*>(user);
   const std::string_view name(module != nullptr ? module : "");
-  const bool about_pixels = name == "JPEGLib" || name.starts_with("Fax") ||
-                            name.starts_with("PackBitsDecode") || name.starts_with("OJPEG");
-  if (about_pixels && source.warning.empty()) source.warning = formatted(module, format, arguments);
+  const bool jpeg = name == "JPEGLib" || name.starts_with("OJPEG");
+  const bool about_pixels = jpeg || name.starts_with("Fax") || name.starts_with("PackBitsDecode") ||
+                            is_about_lengths(format);
+  if (!about_pixels) return 1;
+  const std::string text = formatted(module, format, arguments);
+  if (source.warning.empty()) source.warning = text;
+  const bool ends = jpeg && text.find("remature end") != std::string::npos;
+  if (ends && source.end.empty()) source.end = text;
   return 1;
 }
 
@@ -99,6 +111,15 @@ TiffHandle open_tiff(Source& source) {
                                       options.get()));
 }
 
+/// True if a codec has made up pixels before it came to the second half of the rows. The reason
+/// then is an error, as if the codec had stopped.
+bool is_mostly_missing(TIFF* tiff, size_t rows_read, const Image& image) {
+  auto& source = *static_cast<Source*>(TIFFClientdata(tiff));
+  if (source.end.empty() || 2 * rows_read >= image.height) return false;
+  if (source.error.empty()) source.error = source.end;
+  return true;
+}
+
 struct Kind {
   std::uint32_t width = 0, height = 0;
   std::uint16_t compression = COMPRESSION_NONE;
@@ -110,6 +131,13 @@ struct Kind {
 
   bool grey() const {
     return photometric == PHOTOMETRIC_MINISWHITE || photometric == PHOTOMETRIC_MINISBLACK;
+  }
+  /// The largest number where the product would overflow.
+  size_t tile_bytes() const {
+    const size_t values = planar == PLANARCONFIG_SEPARATE ? 1 : samples;
+    const size_t pixels = size_t{block_width} * block_height;
+    constexpr size_t kLargest = ~size_t{0};
+    return pixels > kLargest / 256 ? kLargest : (pixels * values * bits + 7) / 8;
   }
   /// Grey and RGB of whole bytes need no more than their samples put in place.
   bool simple() const {
@@ -162,7 +190,8 @@ std::string compression_name(std::uint16_t compression) {
 }
 
 std::string check_kind(const Kind& kind, const Image& image) {
-  constexpr size_t kMaxTile = size_t{1} << 24;  // 4,096 x 4,096
+  constexpr size_t kMaxTile = size_t{1} << 26;  // bytes: 4,096 x 4,096 of four samples
+  constexpr size_t kMaxSamples = 16;
   if (kind.width != image.width || kind.height != image.height)
     return "it has headers of two sizes";
   if (TIFFIsCODECConfigured(kind.compression) == 0)
@@ -173,7 +202,10 @@ std::string check_kind(const Kind& kind, const Image& image) {
   if (std::find(kBits.begin(), kBits.end(), kind.bits) == kBits.end())
     return "it has " + std::to_string(kind.bits) + " bits per sample; 1, 2, 4, 8 and 16 are read";
   if (kind.block_width == 0 || kind.block_height == 0) return "its tiles or strips have no size";
-  if (kind.tiled && size_t{kind.block_width} * kind.block_height > kMaxTile)
+  if (kind.samples > kMaxSamples)
+    return "it has " + std::to_string(kind.samples) + " samples per pixel; at most " +
+           std::to_string(kMaxSamples) + " are read";
+  if (kind.tiled && kind.tile_bytes() > kMaxTile)
     return "its tiles of " + std::to_string(kind.block_width) + "x" +
            std::to_string(kind.block_height) + " pixels are too large";
   return {};
@@ -214,25 +246,29 @@ bool read_plane(TIFF* tiff, const Kind& kind, std::uint16_t plane, Image& image)
   const bool apart = kind.planar == PLANARCONFIG_SEPARATE;
   Span span{nullptr, kind.width, apart ? size_t{1} : kind.samples, plane, apart ? 1u : 3u};
   if (!kind.tiled) {
-    std::vector<std::uint8_t> row(static_cast<size_t>(TIFFScanlineSize(tiff)));
-    if (row.size() < kind.width * span.stride * (kind.bits / 8)) return false;
-    span.samples = row.data();
+    const auto size = static_cast<size_t>(TIFFScanlineSize(tiff));
+    if (size < kind.width * span.stride * (kind.bits / 8)) return false;
+    const auto row = std::make_unique_for_overwrite<std::uint8_t[]>(size);
+    span.samples = row.get();
     for (std::uint32_t y = 0; y < kind.height; ++y) {
-      if (TIFFReadScanline(tiff, row.data(), y, plane) != 1) return false;
+      if (TIFFReadScanline(tiff, row.get(), y, plane) != 1) return false;
+      if (is_mostly_missing(tiff, y, image)) return false;
       put_pixels(kind, span, grown_row(y, image));
     }
     return true;
   }
-  std::vector<std::uint8_t> tile(static_cast<size_t>(TIFFTileSize(tiff)));
+  const auto size = static_cast<size_t>(TIFFTileSize(tiff));
   const size_t tile_row = kind.block_width * span.stride * (kind.bits / 8);
-  if (tile.size() < tile_row * kind.block_height) return false;
+  if (size < tile_row * kind.block_height) return false;
+  const auto tile = std::make_unique_for_overwrite<std::uint8_t[]>(size);
   for (std::uint32_t top = 0; top < kind.height; top += kind.block_height)
     for (std::uint32_t left = 0; left < kind.width; left += kind.block_width) {
-      if (TIFFReadTile(tiff, tile.data(), left, top, 0, plane) < 0) return false;
+      if (TIFFReadTile(tiff, tile.get(), left, top, 0, plane) < 0) return false;
+      if (is_mostly_missing(tiff, top, image)) return false;
       const std::uint32_t rows = std::min(kind.block_height, kind.height - top);
       span.count = std::min(kind.block_width, kind.width - left);
       for (std::uint32_t y = 0; y < rows; ++y) {
-        span.samples = tile.data() + y * tile_row;
+        span.samples = tile.get() + y * tile_row;
         put_pixels(kind, span, grown_row(top + y, image) + 3 * left);
       }
     }
@@ -266,13 +302,14 @@ bool read_converted(TIFF* tiff, const Kind& kind, Image& image, std::string& mes
     return false;
   }
   rgba.state.req_orientation = ORIENTATION_TOPLEFT;
-  const auto raster =
-      std::make_unique_for_overwrite<std::uint32_t[]>(size_t{kind.width} * kind.block_height);
+  const auto raster = std::make_unique_for_overwrite<std::uint32_t[]>(
+      size_t{kind.width} * std::min(kind.block_height, kind.height));
   for (std::uint32_t top = 0; top < kind.height; top += kind.block_height) {
     const std::uint32_t rows = std::min(kind.block_height, kind.height - top);
     rgba.state.row_offset = static_cast<int>(top);
     rgba.state.col_offset = 0;
     if (TIFFRGBAImageGet(&rgba.state, raster.get(), kind.width, rows) == 0) return false;
+    if (is_mostly_missing(tiff, top, image)) return false;
     for (std::uint32_t y = 0; y < rows; ++y) {
       std::uint8_t* to = grown_row(top + y, image);
       const std::uint32_t* from = raster.get() + size_t{y} * kind.width;

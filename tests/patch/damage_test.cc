@@ -114,6 +114,26 @@ TEST(Damage, PixelsThatARunLengthBmpLeavesOutAreNoticed) {
             "50 % of the pixels are missing");
 }
 
+TEST(Damage, ATiffStripThatIsShorterThanItsPixelsIsNoticed) {
+  const Bytes pixels(40 * 30 * 3, 99);
+  const Bytes whole = test::tiff_file(pixels, 40, 30, 3);
+  EXPECT_EQ(damage_of(whole), "");
+  EXPECT_THAT(damage_of(test::with_tiff_value(whole, 279, 100)),
+              testing::HasSubstr("Bogus \"StripByteCounts\" field"));
+}
+
+TEST(Damage, AJpegInATiffMayLackItsLowerHalf) {
+  Bytes jpeg;
+  const cv::Mat grey = cv::imdecode(photograph(), cv::IMREAD_GRAYSCALE);
+  ASSERT_TRUE(cv::imencode(".jpg", grey, jpeg));
+  EXPECT_EQ(damage_of(test::tiff_of_jpeg(jpeg, 640, 480)), "");
+  jpeg.erase(jpeg.begin() + part(jpeg, 12), jpeg.end());
+  if (jpeg.back() == 0xff) jpeg.pop_back();
+  test::append(jpeg, Bytes{0xff, 0xd9});
+  EXPECT_EQ(damage_of(test::tiff_of_jpeg(jpeg, 640, 480)),
+            "JPEGLib: Corrupt JPEG data: premature end of data segment");
+}
+
 TEST(Damage, SurvivesTurning) {
   const Bytes whole = photograph();
   Bytes half(whole.begin(), whole.begin() + part(whole, 8));

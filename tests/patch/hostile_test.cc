@@ -170,6 +170,14 @@ TEST(Hostile, AJpegWithLessThanHalfOfItsRowsIsRefused) {
             "test: cannot decode this JPEG: its data ends after 37 % of the rows");
 }
 
+TEST(Hostile, ATiffWhoseJpegsHaveNoDataIsRefused) {
+  const Bytes jpeg = test::with_jpeg_size(test::flat_jpeg({9}), 64, 64);
+  EXPECT_EQ(message(test::tiff_of_jpeg(test::flat_jpeg({9}), 8, 8)), "no error");
+  EXPECT_EQ(message(test::tiff_of_jpeg(jpeg, 64, 64)),
+            "test: cannot decode this TIFF: JPEGLib: Corrupt JPEG data: premature end of data "
+            "segment");
+}
+
 /// The most memory that this process holds while `action` runs, beyond what it held before, in MB.
 size_t peak_megabytes(const std::function<void()>& action) {
   const auto peak = [] {
@@ -205,6 +213,27 @@ TEST(Hostile, AFileOfPlausibleSizeCostsNoMoreThanWasDecoded) {
   std::copy(chunk.begin(), chunk.end(), webp.begin() + 16);
   EXPECT_LT(peak_megabytes([&] { text = message(webp); }), 20u);
   EXPECT_THAT(text, testing::StartsWith("test: cannot decode this WebP: "));
+}
+
+TEST(Hostile, ATiffOfManySamplesOrLargeTilesCostsLittle) {
+  const Bytes data(64, 0);
+  std::string text;
+  Bytes tiff = test::with_tiff_value(test::tiff_file(data, 1 << 20, 1, 1), 262, 1);
+  tiff = test::with_tiff_value(test::with_tiff_value(tiff, 259, 8), 277, 2000);
+  EXPECT_LT(peak_megabytes([&] { text = message(tiff); }), 20u);
+  EXPECT_EQ(text,
+            "test: cannot decode this TIFF: it has 2000 samples per pixel; at most 16 are read");
+  const auto tiled = [&](std::uint32_t width, std::uint32_t height) {
+    return test::with_tiff_value(
+        test::tiff_file(data, 64, 64, 8, {{322, width}, {323, height}, {324, 8}, {325, 64}}), 259,
+        8);
+  };
+  EXPECT_LT(peak_megabytes([&] { text = message(tiled(4096, 4096)); }), 20u);
+  EXPECT_EQ(text, "test: cannot decode this TIFF: its tiles of 4096x4096 pixels are too large");
+  tiff = test::tiff_file(data, 1 << 16, 16, 3, {{322, 16}, {323, 1 << 18}, {324, 8}, {325, 64}});
+  tiff = test::with_tiff_value(test::with_tiff_value(tiff, 259, 8), 262, 8);
+  EXPECT_LT(peak_megabytes([&] { text = message(tiff); }), 20u);
+  EXPECT_THAT(text, testing::StartsWith("test: cannot decode this TIFF: "));
 }
 
 TEST(Hostile, NoFileOfTheCollectionBecomesABlackPictureOrCostsMuch) {
