@@ -232,8 +232,9 @@ class RunReader {
     while (problem_.empty() && !ended_ && bytes_.has(at_, 2)) read_code();
     if (!problem_.empty()) return problem_;
     if (written_ == 0) return "its data is empty";
-    while (y_ < image_.height) end_row();
     const size_t all = image_.width * image_.height;
+    if (written_ < all - written_) return "most of its pixels are missing";
+    while (y_ < image_.height) end_row();
     if (written_ < all)
       image_.damage = std::to_string(100 * (all - written_) / all) + " % of the pixels are missing";
     for (size_t y = 0; y < image_.height / 2; ++y)

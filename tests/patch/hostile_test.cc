@@ -178,6 +178,13 @@ TEST(Hostile, ATiffWhoseJpegsHaveNoDataIsRefused) {
             "segment");
 }
 
+TEST(Hostile, ARunLengthBmpWithLessThanHalfOfItsPixelsIsRefused) {
+  const Bytes palette{1, 2, 3, 0, 4, 5, 6, 0};
+  EXPECT_EQ(message(test::bmp_file(4, 2, {8, 1, 40}, palette, {4, 1, 0, 1})), "no error");
+  EXPECT_EQ(message(test::bmp_file(4, 2, {8, 1, 40}, palette, {3, 1, 0, 1})),
+            "test: cannot decode this BMP: most of its pixels are missing");
+}
+
 /// The most memory that this process holds while `action` runs, beyond what it held before, in MB.
 size_t peak_megabytes(const std::function<void()>& action) {
   const auto peak = [] {
