@@ -128,8 +128,10 @@ size_t most_pixels_per_byte(std::uint32_t compression, std::uint32_t bits) {
 }  // namespace
 
 int exif_orientation(std::span<const std::byte> exif) {
+  constexpr size_t kPrefix = 6;
+  while (ByteReader(exif, ByteOrder::kBig).says(0, {"Exif\0\0", kPrefix}))
+    exif = exif.subspan(kPrefix);
   const ByteReader reader(exif, ByteOrder::kBig);
-  if (reader.says(0, {"Exif\0\0", 6})) return exif_orientation(exif.subspan(6));
   const bool known = reader.says(0, {"II*\0", 4}) || reader.says(0, {"MM\0*", 4});
   return known ? orientation_of(Directory(exif)) : 1;
 }

@@ -185,6 +185,14 @@ TEST(Hostile, ARunLengthBmpWithLessThanHalfOfItsPixelsIsRefused) {
             "test: cannot decode this BMP: most of its pixels are missing");
 }
 
+TEST(Hostile, AnExifBlockOfManyPrefixesIsRead) {
+  Bytes exif;
+  for (size_t i = 0; i < 1'000'000; ++i) test::append(exif, std::string_view("Exif\0\0", 6));
+  test::append(exif, test::exif_block(6, true));
+  const Bytes png = test::png_file(2, {{1, 2}}, {8, 0});
+  EXPECT_EQ(decoded(test::with_png_chunk(png, "eXIf", exif)).height, 2u);  // turned
+}
+
 /// The most memory that this process holds while `action` runs, beyond what it held before, in MB.
 size_t peak_megabytes(const std::function<void()>& action) {
   const auto peak = [] {
