@@ -17,7 +17,7 @@ struct Signature {
 };
 
 // What people take for one of our formats, most often because of the file's name.
-constexpr std::array<Signature, 12> kForeign{{
+constexpr std::array<Signature, 14> kForeign{{
     {0, "GIF8", "it is a GIF image"},
     {4, "ftypavif", "it is an AVIF image"},
     {4, "ftyphei", "it is a HEIC image"},
@@ -26,6 +26,8 @@ constexpr std::array<Signature, 12> kForeign{{
     {4, "jP  \r\n", "it is a JPEG 2000 image"},
     {4, "JXL ", "it is a JPEG XL image"},
     {0, "\xff\x0a", "it is a JPEG XL image"},
+    {0, {"II+\0", 4}, "it is a BigTIFF image"},
+    {0, {"MM\0+", 4}, "it is a BigTIFF image"},
     {0, "8BPS", "it is a Photoshop document"},
     {0, "%PDF", "it is a PDF document"},
     {0, "PK\x03\x04", "it is a zip archive"},

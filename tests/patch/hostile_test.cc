@@ -185,6 +185,12 @@ TEST(Hostile, ARunLengthBmpWithLessThanHalfOfItsPixelsIsRefused) {
             "test: cannot decode this BMP: most of its pixels are missing");
 }
 
+TEST(Hostile, ABigTiffIsNamed) {
+  const std::string text = "test: not a JPEG, PNG, WebP, BMP or TIFF image: it is a BigTIFF image";
+  EXPECT_EQ(message({'I', 'I', '+', 0, 8, 0, 0, 0}), text);
+  EXPECT_EQ(message({'M', 'M', 0, '+', 0, 8, 0, 0}), text);
+}
+
 TEST(Hostile, AnExifBlockOfManyPrefixesIsRead) {
   Bytes exif;
   for (size_t i = 0; i < 1'000'000; ++i) test::append(exif, std::string_view("Exif\0\0", 6));
