@@ -113,7 +113,7 @@ const std::vector<TokenMap>& longest_row(const MapSheet& sheet) {
 SheetPlan plan_sheet(const MapSheet& sheet, const Image& view) {
   SheetPlan plan{.layers = sheet.rows.size(), .heads = longest_row(sheet).size()};
   plan.width = tile_edge(plan.cols());
-  plan.height = plan.width * view.height / view.width;
+  plan.height = std::max<size_t>(plan.width * view.height / view.width, 1);
   return plan;
 }
 

@@ -66,7 +66,7 @@ void disc(Image& image, double x, double y, double radius, Colour colour, double
 }
 
 Image scaled(const Image& image, size_t width, size_t height) {
-  Image out = blank(width, height);
+  Image out = blank(std::max<size_t>(width, 1), std::max<size_t>(height, 1));
   cv::Mat to = mat_of(out);
   const bool shrinks = width < image.width;
   cv::resize(mat_of(image), to, to.size(), 0.0, 0.0, shrinks ? cv::INTER_AREA : cv::INTER_NEAREST);

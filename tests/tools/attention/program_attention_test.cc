@@ -94,6 +94,16 @@ TEST(Attention, DrawsAPictureOfEveryKindForEveryKindOfModel) {
     }
 }
 
+TEST(Attention, DrawsAGridOfAnImageThatIsMuchWiderThanHigh) {
+  const Folder folder;
+  const std::string out = folder.path("wide.png");
+  const Finished finished =
+      attention("hf_vit", {"--grid", "--image-size", "16x4096", "-o", out, golden_image("hf_vit")});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(finished.err, "");
+  EXPECT_GT(patch::read_image(out).width, 300u);
+}
+
 TEST(Attention, DrawsMergedTokensWhereTheirPartsAre) {
   const auto json = map_of("timm_vit", {"--merge", "3", "--method", "rollout"});
   EXPECT_EQ(json["maps"][0]["patches"].size(), json["grid"]["rows"]);
