@@ -8,6 +8,7 @@
 #include "patch/image.h"
 #include "tests/patch/hostile_files.h"
 #include "tests/patch/images.h"
+#include "vit/base/error.h"
 
 namespace vit::patch {
 namespace {
@@ -85,6 +86,21 @@ TEST(Damage, AStrayMarkerIsNamed) {
   file = photograph(kRestarts);
   file.insert(file.begin() + part(file, 4), {0xff, 0x4f});
   EXPECT_NE(damage_of(file), "");
+}
+
+TEST(Damage, RestartMarkersDoNotMakeUpForAnEndInTheUpperHalf) {
+  const Bytes whole = photograph(kRestarts);
+  const auto cut = [&](size_t sixteenths, const Bytes& end) {
+    Bytes file(whole.begin(), whole.begin() + part(whole, sixteenths));
+    if (file.back() == 0xff) file.pop_back();
+    test::append(file, end);
+    return file;
+  };
+  const Bytes stray{0xff, 0x4f, 0, 0, 0xff, 0xd9};  // decoders look for the next marker behind it
+  for (const Bytes& end : {Bytes{0xff, 0xd9}, stray}) {
+    EXPECT_NE(damage_of(cut(12, end)), "");
+    EXPECT_THROW(damage_of(cut(4, end)), Error);
+  }
 }
 
 TEST(Damage, SectorsOfZerosAreNoticed) {
