@@ -318,7 +318,7 @@ std::optional<int> retry_failed(const RunSettings& settings, const RunParts& par
   again.keep_numbers = true;
   again.restart = retry.stale(parts.header);
   if (const auto status = stopped_early()) return status;  // not compared to the end
-  again.inputs.operands.assign(1, "-");  // cannot be counted
+  again.inputs.operands.assign(1, "-");                    // cannot be counted
   {
     RunParts unsorted = parts;  // rows are sorted when they have taken their places
     unsorted.before_writing = nullptr;
