@@ -82,7 +82,8 @@ TEST(Int8Linear, QuantizesARowToHalfAStepAndZeroExactly) {
 
 TEST(Int8Linear, TheZeroOfARowIsAByteHoweverSmallOrLargeItsNumbersAre) {
   for (const Isa isa : available_isas())
-    for (const float size : {1e-45f, 1e-40f, 1e-37f, 2.9e-36f, 1.0f, 1.7e38f, 3.4e38f}) {
+    for (const float size : {1e-45f, 1e-40f, 1e-37f, 2.9e-36f, 1.0f, 1.7e38f, 3.4e38f,
+                             std::numeric_limits<float>::infinity()}) {
       std::vector<float> x(37, -size);
       x[5] = size;
       std::vector<std::uint8_t> bytes(x.size());

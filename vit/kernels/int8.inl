@@ -86,10 +86,12 @@ inline QuantizedRow quantize_row(const float* x, std::uint8_t* q, size_t n) {
     highest = x[i] > highest ? x[i] : highest;
   }
   const float scale = (highest - lowest) / 255.0f;
-  // A smaller scale has no finite inverse. Numbers that small are zero here.
-  constexpr float kLeastScale = 0x1p-126f;
-  const float inverse = scale >= kLeastScale ? 1.0f / scale : 0.0f;
-  const auto zero = static_cast<int>(0.5f - lowest * inverse);
+  // A smaller scale has no finite inverse: numbers that small are zero here. An infinite one makes
+  // every product infinite or NaN, which the answer then shows.
+  constexpr float kLeastScale = 0x1p-126f, kLargestScale = 0x1.fffffep127f;
+  const bool usable = scale >= kLeastScale && scale <= kLargestScale;
+  const float inverse = usable ? 1.0f / scale : 0.0f;
+  const int zero = usable ? static_cast<int>(0.5f - lowest * inverse) : 0;
   const float offset = static_cast<float>(zero) + 0.5f;
 #pragma omp simd
   for (size_t k = 0; k < n; ++k) {
