@@ -14,7 +14,7 @@ void occupy_standard_streams() {
 }
 
 /// Otherwise each worker's heap keeps the memory of its largest image: glibc serves ever larger
-/// blocks from heaps once one of them was freed. 16 workers took 451 MB where 65 do.
+/// blocks from heaps once one of them was freed.
 void give_images_back() {
 #if defined(__GLIBC__)
   constexpr int kLargestFromHeap = 4 << 20;
