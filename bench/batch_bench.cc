@@ -23,7 +23,7 @@
 #include "tools/batch/batch.h"
 #include "vit/base/thread_pool.h"
 #include "vit/model/load.h"
-#include "weights/architectures.h"
+#include "weights/known/architectures.h"
 #include "weights/save.h"
 
 namespace vit::bench {

@@ -7,7 +7,7 @@
 #include "vit/interpret/attention_maps.h"
 #include "vit/interpret/relevance.h"
 #include "vit/model/load.h"
-#include "weights/architectures.h"
+#include "weights/known/architectures.h"
 
 namespace vit::bench {
 namespace {

@@ -14,7 +14,7 @@
 #include "tests/support/random_checkpoint.h"
 #include "vit/kernels/linear.h"
 #include "vit/model/load.h"
-#include "weights/architectures.h"
+#include "weights/known/architectures.h"
 #include "weights/save.h"
 
 namespace vit::bench {

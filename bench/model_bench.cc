@@ -10,7 +10,7 @@
 #include "tests/support/random_checkpoint.h"
 #include "vit/kernels/gemm.h"
 #include "vit/model/load.h"
-#include "weights/architectures.h"
+#include "weights/known/architectures.h"
 
 namespace vit::bench {
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "bench/interleaved.h"
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "patch/recipe.h"
 #include "vit/model/classifier.h"
 

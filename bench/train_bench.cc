@@ -14,11 +14,11 @@ namespace {
 
 constexpr size_t kImages = 128, kEdge = 64, kClasses = 200;
 
-train::Dataset random_images() {
-  train::Dataset dataset;
+data::Dataset random_images() {
+  data::Dataset dataset;
   for (size_t i = 0; i < kClasses; ++i) dataset.labels.push_back(std::to_string(i));
   for (size_t i = 0; i < kImages; ++i) {
-    train::Random random({i});
+    vit::Random random({i});
     patch::Image image{kEdge, kEdge, std::vector<std::uint8_t>(kEdge * kEdge * 3)};
     for (auto& value : image.pixels) value = static_cast<std::uint8_t>(random.below(256));
     dataset.train.push_back({std::move(image), i % kClasses});
@@ -65,7 +65,7 @@ void step(benchmark::State& state) {
              depth = static_cast<size_t>(state.range(1)),
              threads = static_cast<size_t>(state.range(3));
   const bool half = state.range(2) == 50;
-  const train::Dataset dataset = random_images();
+  const data::Dataset dataset = random_images();
   ThreadPool pool(threads);
   train::Trainer trainer(network_of(model(width, depth)), dataset, settings_for(half), pool);
   const auto same_tokens = network_of(model(width, depth, half));

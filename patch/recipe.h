@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "patch/resample.h"
 #include "vit/base/matrix.h"
 #include "vit/base/recipe.h"

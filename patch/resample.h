@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "vit/base/recipe.h"
 
 namespace vit::patch {

@@ -39,7 +39,7 @@ std::vector<std::string> with(std::vector<std::string> rooms,
 /// A longer folder comes before the shorter one that contains it.
 const std::vector<Room>& rooms() {
   static const auto library =
-      with(kBeforeModel, {"vit/model", "vit/gradient", "vit/interpret", "vit/train"});
+      with(kBeforeModel, {"vit/model", "vit/data", "vit/gradient", "vit/interpret", "vit/train"});
   static const std::vector<Room> table{
       {"vit/base", true, {}},
       {"vit/kernels", true, {"vit/base"}},
@@ -47,9 +47,10 @@ const std::vector<Room>& rooms() {
       {"patch", true, {"vit/base", "vit/kernels"}},
       {"vit/encoder", true, {"vit/base", "vit/kernels"}},
       {"vit/model", true, kBeforeModel},
+      {"vit/data", true, {"vit/base", "patch"}},
       {"vit/gradient", true, with(kBeforeModel, {"vit/model"})},
       {"vit/interpret", true, with(kBeforeModel, {"vit/model", "vit/gradient"})},
-      {"vit/train", true, with(kBeforeModel, {"vit/model", "vit/gradient"})},
+      {"vit/train", true, with(kBeforeModel, {"vit/model", "vit/data", "vit/gradient"})},
       {"vit", true, library},  // the umbrella header
       {"tools", false, with(library, {"vit"})},
       {"tests", false, with(library, {"vit", "tools"})},
@@ -72,7 +73,7 @@ const std::vector<Outside>& outside_headers() {
       {"cblas.h", {"vit/kernels"}},
       {"nlohmann/", {"weights", "tools"}},
       {"zip.h", {"weights", "tools"}},
-      {"zlib.h", {"weights", "vit/train", "tools"}},
+      {"zlib.h", {"weights", "vit/data", "tools"}},
       {"curl/", {"tools"}},
       {"openssl/", {"tools"}},
       {"sqlite3.h", {"tools"}},

@@ -1,7 +1,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 
-#include "tools/command.h"
+#include "tools/cli/command.h"
 
 namespace {
 

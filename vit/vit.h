@@ -1,7 +1,7 @@
 /// The toolkit in one include.
 #pragma once
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "patch/recipe.h"
 #include "vit/base/config.h"
 #include "vit/base/error.h"

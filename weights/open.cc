@@ -5,15 +5,15 @@
 #include <utility>
 
 #include "vit/base/error.h"
-#include "weights/architectures.h"
 #include "weights/checkpoint.h"
 #include "weights/configs/description.h"
 #include "weights/configs/self_description.h"
 #include "weights/demand.h"
 #include "weights/formats/tensor_file.h"
-#include "weights/heads.h"
 #include "weights/infer.h"
-#include "weights/labels.h"
+#include "weights/known/architectures.h"
+#include "weights/known/heads.h"
+#include "weights/known/labels.h"
 #include "weights/layouts/layout.h"
 #include "weights/locate.h"
 

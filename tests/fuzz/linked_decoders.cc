@@ -1,5 +1,5 @@
 // The search links what the program loads on demand.
-#include "patch/codecs.h"
+#include "patch/image/codecs.h"
 
 extern "C" {
 extern const vit::patch::Decoders vit_decoders;

@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "patch/image.h"
-#include "patch/image_header.h"
+#include "patch/image/image.h"
+#include "patch/image/image_header.h"
 #include "tests/fuzz/seeds.h"
 #include "tests/support/folder.h"
 #include "tests/weights/support.h"
 #include "tests/weights/truth.h"
-#include "tools/batch/tar.h"
+#include "tools/batch/inputs/tar.h"
 #include "vit/base/error.h"
 #include "weights/checkpoint.h"
 #include "weights/configs/description.h"

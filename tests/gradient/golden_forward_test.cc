@@ -5,7 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "patch/patchify.h"
 #include "vit/gradient/network.h"
 #include "vit/model/load.h"

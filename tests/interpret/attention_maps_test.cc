@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "tests/interpret/synthetic.h"
 #include "tests/support/golden.h"
 #include "tests/support/random.h"

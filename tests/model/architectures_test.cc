@@ -7,7 +7,7 @@
 #include "tests/support/random.h"
 #include "tests/support/random_checkpoint.h"
 #include "vit/model/load.h"
-#include "weights/architectures.h"
+#include "weights/known/architectures.h"
 
 namespace vit {
 namespace {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "tests/support/golden.h"
 #include "vit/model/load.h"
 #include "vit/model/model.h"

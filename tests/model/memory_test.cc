@@ -8,7 +8,7 @@
 
 #include "tests/support/random_checkpoint.h"
 #include "vit/model/load.h"
-#include "weights/architectures.h"
+#include "weights/known/architectures.h"
 #include "weights/save.h"
 
 namespace vit {

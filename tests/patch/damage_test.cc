@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <opencv2/imgcodecs.hpp>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "tests/patch/hostile_files.h"
 #include "tests/patch/images.h"
 #include "vit/base/error.h"

@@ -8,8 +8,8 @@
 #include <opencv2/imgcodecs.hpp>
 #include <random>
 
-#include "patch/codecs.h"
-#include "patch/image.h"
+#include "patch/image/codecs.h"
+#include "patch/image/image.h"
 #include "tests/patch/image_files.h"
 #include "tests/patch/images.h"
 #include "vit/base/error.h"

@@ -7,7 +7,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <random>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "tests/patch/hostile_files.h"
 #include "tests/patch/images.h"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include "patch/image.h"
-#include "patch/pixel_budget.h"
+#include "patch/image/image.h"
+#include "patch/image/pixel_budget.h"
 #include "tests/patch/hostile_files.h"
 #include "tests/patch/images.h"
 #include "vit/base/error.h"

@@ -1,4 +1,4 @@
-#include "patch/image.h"
+#include "patch/image/image.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <random>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 
 namespace vit::patch::test {
 

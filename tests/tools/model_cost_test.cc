@@ -1,10 +1,11 @@
-#include "tools/model_cost.h"
+#include "tools/info/model_cost.h"
 
 #include <gtest/gtest.h>
 
-#include "tools/output/model_report.h"
-#include "weights/architectures.h"
-#include "weights/catalogue.h"
+#include "tools/info/model_report.h"
+#include "tools/output/format.h"
+#include "weights/known/architectures.h"
+#include "weights/known/catalogue.h"
 
 namespace vit::tools {
 namespace {

@@ -1,4 +1,4 @@
-#include "tools/options.h"
+#include "tools/cli/options.h"
 
 #include <gtest/gtest.h>
 

@@ -13,9 +13,9 @@
 #include "tests/weights/gguf_files.h"
 #include "tests/weights/support.h"
 #include "tests/weights/truth.h"
-#include "weights/architectures.h"
 #include "weights/configs/self_description.h"
 #include "weights/demand.h"
+#include "weights/known/architectures.h"
 #include "weights/save.h"
 
 namespace vit::tools {

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "tools/cache.h"
+#include "tools/cli/cache.h"
 #include "tools/pull/digest.h"
 #include "tools/pull/http.h"
 #include "tools/pull/progress_bar.h"

@@ -1,4 +1,4 @@
-#include "tools/suggest.h"
+#include "tools/cli/suggest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "vit/train/dataset.h"
+#include "vit/data/dataset.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

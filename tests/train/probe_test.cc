@@ -6,10 +6,10 @@
 
 #include "tests/support/random.h"
 #include "tests/support/random_checkpoint.h"
+#include "vit/base/random.h"
 #include "vit/model/load.h"
 #include "vit/train/initialize.h"
 #include "vit/train/lbfgs.h"
-#include "vit/train/random.h"
 
 namespace vit::train {
 namespace {

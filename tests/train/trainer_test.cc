@@ -12,9 +12,9 @@
 
 #include "tests/support/folder.h"
 #include "vit/base/error.h"
+#include "vit/base/hash.h"
 #include "vit/model/classifier.h"
 #include "vit/train/export.h"
-#include "vit/train/hash.h"
 #include "vit/train/initialize.h"
 #include "weights/checkpoint.h"
 

@@ -1,4 +1,4 @@
-#include "weights/architectures.h"
+#include "weights/known/architectures.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include "tests/weights/truth.h"
 #include "weights/checkpoint.h"
 #include "weights/demand.h"
-#include "weights/heads.h"
-#include "weights/labels.h"
+#include "weights/known/heads.h"
+#include "weights/known/labels.h"
 
 namespace vit::weights {
 namespace {

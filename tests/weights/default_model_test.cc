@@ -1,4 +1,4 @@
-#include "weights/default_model.h"
+#include "weights/known/default_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

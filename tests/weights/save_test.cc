@@ -12,8 +12,8 @@
 #include "tests/support/golden.h"
 #include "tests/support/random_checkpoint.h"
 #include "tests/weights/support.h"
-#include "weights/architectures.h"
 #include "weights/configs/self_description.h"
+#include "weights/known/architectures.h"
 #include "weights/numbers.h"
 
 namespace vit::weights {

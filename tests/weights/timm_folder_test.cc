@@ -2,9 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "tests/weights/support.h"
-#include "weights/architectures.h"
 #include "weights/checkpoint.h"
 #include "weights/demand.h"
+#include "weights/known/architectures.h"
 
 namespace vit::weights {
 namespace {

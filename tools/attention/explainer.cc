@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
-#include "tools/cache.h"
-#include "tools/suggest.h"
+#include "tools/cli/cache.h"
+#include "tools/cli/suggest.h"
 #include "vit/base/error.h"
 #include "vit/interpret/relevance.h"
 #include "weights/checkpoint.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "vit/interpret/mass.h"
+#include "tools/draw/mass.h"
 
 namespace vit::tools {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "tools/attention/option_table.h"
-#include "tools/image_input.h"
+#include "tools/cli/image_input.h"
 
 namespace vit::tools {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/cli/model_options.h"
 #include "tools/draw/heatmap.h"
-#include "tools/model_options.h"
 #include "vit/interpret/query.h"
 #include "vit/interpret/rollout.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "patch/recipe.h"
-#include "tools/image_input.h"
+#include "tools/cli/image_input.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "patch/pixel_budget.h"
-#include "tools/batch/header.h"
+#include "patch/image/pixel_budget.h"
+#include "tools/batch/results/header.h"
 #include "tools/batch/run.h"
 #include "tools/batch/sorting.h"
 #include "tools/output/terminal.h"

@@ -1,7 +1,7 @@
 /// `vit batch`: the classes of many images, a row for each.
 #pragma once
 
-#include "tools/options.h"
+#include "tools/cli/options.h"
 
 namespace vit::tools {
 

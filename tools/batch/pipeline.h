@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "tools/batch/row.h"
+#include "tools/batch/results/row.h"
 
 namespace vit::tools {
 

@@ -1,6 +1,6 @@
 #include "tools/batch/retry.h"
 
-#include "tools/batch/header.h"
+#include "tools/batch/results/header.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

@@ -10,15 +10,15 @@
 #include <system_error>
 #include <thread>
 
-#include "tools/batch/done_rows.h"
-#include "tools/batch/header.h"
-#include "tools/batch/progress.h"
-#include "tools/batch/renumber.h"
+#include "tools/batch/results/done_rows.h"
+#include "tools/batch/results/header.h"
+#include "tools/batch/results/renumber.h"
 #include "tools/batch/retry.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/stop_signals.h"
+#include "tools/output/format.h"
 #include "tools/output/lock.h"
-#include "tools/output/model_report.h"
 #include "tools/output/terminal.h"
-#include "tools/stop_signals.h"
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 #include "vit/base/thread_error.h"

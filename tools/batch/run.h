@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
-#include "tools/batch/inputs.h"
-#include "tools/batch/marker.h"
+#include "tools/batch/inputs/inputs.h"
 #include "tools/batch/pipeline.h"
-#include "tools/batch/results.h"
+#include "tools/batch/results/marker.h"
+#include "tools/batch/results/results.h"
 #include "tools/batch/shard.h"
-#include "tools/options.h"
+#include "tools/cli/options.h"
 #include "tools/output/json.h"
 
 namespace vit::tools {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "tools/options.h"
+#include "tools/cli/options.h"
 
 namespace vit::tools {
 

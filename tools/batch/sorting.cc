@@ -13,9 +13,9 @@
 #include <optional>
 #include <tuple>
 
-#include "tools/batch/record.h"
+#include "tools/batch/results/record.h"
 #include "tools/batch/shard.h"
-#include "tools/output/model_report.h"
+#include "tools/output/format.h"
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "tools/batch/results.h"
-#include "tools/batch/row.h"
+#include "tools/batch/results/results.h"
+#include "tools/batch/results/row.h"
 
 namespace vit::tools {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <opencv2/imgproc.hpp>
 
-#include "patch/codecs.h"
+#include "patch/image/codecs.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "patch/image.h"
-#include "vit/interpret/colormap.h"
+#include "patch/image/image.h"
+#include "tools/draw/colormap.h"
 
 namespace vit::tools {
 

@@ -4,9 +4,9 @@
 #include <cctype>
 #include <charconv>
 
-#include "tools/suggest.h"
+#include "tools/cli/suggest.h"
 #include "vit/base/error.h"
-#include "weights/labels.h"
+#include "weights/known/labels.h"
 
 namespace vit::tools {
 namespace {

@@ -6,9 +6,9 @@
 #include <functional>
 #include <memory>
 
-#include "patch/pixel_budget.h"
-#include "tools/batch/directory.h"
-#include "tools/model_options.h"
+#include "patch/image/pixel_budget.h"
+#include "tools/batch/inputs/directory.h"
+#include "tools/cli/model_options.h"
 #include "tools/output/csv.h"
 #include "vit/base/error.h"
 
@@ -169,7 +169,7 @@ std::function<void(const TakeImage&)> list_folder(const fs::path& folder, const 
 }
 
 /// Its images are few and small enough to be held. Their labels are those of the files.
-LabelledFiles open_dataset(const train::Dataset& dataset, const std::string& path,
+LabelledFiles open_dataset(const data::Dataset& dataset, const std::string& path,
                            const ClassNames& names) {
   if (dataset.validation.empty())
     fail(path, ": no test part in it, expected t10k-images-idx3-ubyte or test_batch.bin");
@@ -179,8 +179,8 @@ LabelledFiles open_dataset(const train::Dataset& dataset, const std::string& pat
     if (!truth) fail(path, ": label ", names.explain(label));
     classes.push_back(*truth);
   }
-  const auto samples = std::make_shared<std::vector<train::Sample>>(dataset.validation);
-  for (train::Sample& sample : *samples) sample.label = classes[sample.label];
+  const auto samples = std::make_shared<std::vector<data::Sample>>(dataset.validation);
+  for (data::Sample& sample : *samples) sample.label = classes[sample.label];
   LabelledFiles files{labelled_samples(*samples), samples->size()};
   // Whoever lists them keeps them.
   files.source.list = [samples, list = files.source.list](const TakeImage& take) { list(take); };
@@ -189,7 +189,7 @@ LabelledFiles open_dataset(const train::Dataset& dataset, const std::string& pat
 
 }  // namespace
 
-LabelledSource labelled_samples(const std::vector<train::Sample>& samples, size_t max_pixels) {
+LabelledSource labelled_samples(const std::vector<data::Sample>& samples, size_t max_pixels) {
   LabelledSource source;
   source.list = [&samples](const TakeImage& take) {
     for (size_t i = 0; i < samples.size(); ++i)
@@ -198,7 +198,7 @@ LabelledSource labelled_samples(const std::vector<train::Sample>& samples, size_
   };
   const auto budget = std::make_shared<patch::PixelBudget>(max_pixels);
   source.read = [&samples, max_pixels, budget](const LabelledImage& image) {
-    const train::Sample& sample = samples[image.number];
+    const data::Sample& sample = samples[image.number];
     patch::DecodeOptions options;
     options.max_pixels = max_pixels;
     options.budget = budget.get();
@@ -212,8 +212,8 @@ LabelledFiles open_labelled(const std::string& path, const ClassNames& names,
   std::error_code problem;
   if (!fs::exists(path, problem))
     fail(path, problem ? ": cannot open: " + problem.message() : ": no such file or folder");
-  if (train::is_idx_folder(path)) return open_dataset(train::read_idx(path), path, names);
-  if (train::is_cifar_folder(path)) return open_dataset(train::read_cifar(path), path, names);
+  if (data::is_idx_folder(path)) return open_dataset(data::read_idx(path), path, names);
+  if (data::is_cifar_folder(path)) return open_dataset(data::read_cifar(path), path, names);
   LabelledFiles files;
   files.source.list = fs::is_directory(path) ? list_folder(path, names) : list_csv(path, names);
   files.source.read = [options](const LabelledImage& image) {

@@ -6,13 +6,13 @@
 
 #include "tools/eval/class_names.h"
 #include "tools/eval/evaluate.h"
-#include "vit/train/dataset.h"
+#include "vit/data/dataset.h"
 
 namespace vit::tools {
 
 /// Those of a dataset in memory, which must outlive it. Samples of files of their own are read from
 /// them again, so that what training reduced is seen as it is.
-LabelledSource labelled_samples(const std::vector<train::Sample>& samples,
+LabelledSource labelled_samples(const std::vector<data::Sample>& samples,
                                 size_t max_pixels = patch::kUsualMaxPixels);
 
 struct LabelledFiles {

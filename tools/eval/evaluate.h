@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "tools/eval/metrics.h"
 #include "vit/model/classifier.h"
 

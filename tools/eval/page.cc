@@ -7,7 +7,7 @@
 #include "tools/eval/report.h"
 #include "tools/explorer/page.h"
 #include "tools/output/file.h"
-#include "tools/output/model_report.h"
+#include "tools/output/format.h"
 #include "tools/output/unicode.h"
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"

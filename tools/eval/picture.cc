@@ -3,7 +3,7 @@
 
 #include "tools/draw/heatmap.h"
 #include "tools/eval/report.h"
-#include "tools/output/model_report.h"
+#include "tools/output/format.h"
 
 namespace vit::tools {
 namespace {

@@ -4,7 +4,7 @@
 #include "tools/draw/heatmap.h"
 #include "tools/eval/report.h"
 #include "tools/output/csv.h"
-#include "tools/output/model_report.h"
+#include "tools/output/format.h"
 #include "tools/output/unicode.h"
 
 namespace vit::tools {

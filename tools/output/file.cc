@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "tools/usage_error.h"
+#include "tools/cli/usage_error.h"
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
+#include "tools/output/format.h"
 #include "tools/output/predictions.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
@@ -15,12 +14,6 @@ constexpr std::string_view kBold = "\x1b[1m", kDim = "\x1b[2m", kCyan = "\x1b[36
 std::string coloured(std::string_view colour, std::string text, const TextStyle& style) {
   if (!style.colour || text.empty()) return text;
   return std::string(colour) + text + "\x1b[0m";
-}
-
-std::string formatted(const char* format, double value) {
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), format, value);
-  return buffer.data();
 }
 
 size_t widest_label(const std::vector<Prediction>& predictions) {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tools/output/model_report.h"
+#include "tools/output/format.h"
 #include "tools/pull/part_file.h"
 
 namespace vit::tools {

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "tools/output/model_report.h"
+#include "tools/output/format.h"
 #include "tools/output/predictions.h"
 #include "tools/output/unicode.h"
 

@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tools/cache.h"
-#include "tools/output/model_report.h"
+#include "tools/cli/cache.h"
+#include "tools/output/format.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "tools/pull/download.h"
 #include "tools/pull/progress_bar.h"
 #include "vit/base/atomic_file.h"
-#include "weights/catalogue.h"
+#include "weights/known/catalogue.h"
 
 namespace vit::tools {
 namespace {

@@ -1,7 +1,7 @@
 /// `vit pull`: a model from the hub into the cache folder.
 #pragma once
 
-#include "tools/options.h"
+#include "tools/cli/options.h"
 
 namespace vit::tools {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "tools/cache.h"
+#include "tools/cli/cache.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "tools/train/final_report.h"
@@ -30,12 +30,12 @@ weights::Checkpoint headless(const weights::Checkpoint& checkpoint) {
   return result;
 }
 
-void show_whole(const train::Dataset& dataset, Recipe& recipe) {
+void show_whole(const data::Dataset& dataset, Recipe& recipe) {
   if (train::keep_margins(dataset.train, recipe))
     write_output("images are smaller than the model's input: no margin is cut off\n");
 }
 
-std::vector<size_t> labels_of(const std::vector<train::Sample>& samples) {
+std::vector<size_t> labels_of(const std::vector<data::Sample>& samples) {
   std::vector<size_t> labels;
   for (const auto& sample : samples) labels.push_back(sample.label);
   return labels;
@@ -74,8 +74,8 @@ size_t input_edge(const weights::Checkpoint& checkpoint) {
 
 }  // namespace
 
-train::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& pool) {
-  train::DatasetOptions options;
+data::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& pool) {
+  data::DatasetOptions options;
   // Twice the input keeps all that a crop of a quarter of the image can show.
   options.short_edge = 2 * edge;
   options.validation_share = settings.validation_share;
@@ -83,7 +83,7 @@ train::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool&
   options.most_per_class = settings.most_per_class;
   options.max_pixels = settings.max_pixels;
   options.pool = &pool;
-  train::Dataset dataset = train::read_dataset(settings.data, options);
+  data::Dataset dataset = data::read_dataset(settings.data, options);
   write_output(printable(settings.data.string()) + ": " + std::to_string(dataset.labels.size()) +
                " classes, " + std::to_string(dataset.train.size()) + " training and " +
                std::to_string(dataset.validation.size()) + " validation images" +
@@ -101,7 +101,7 @@ train::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool&
   return dataset;
 }
 
-train::Teaching ask_teacher(const TrainSettings& settings, const train::Dataset& dataset) {
+train::Teaching ask_teacher(const TrainSettings& settings, const data::Dataset& dataset) {
   const Classifier teacher =
       Classifier::load(find_model(settings.teacher), {.threads = settings.threads});
   if (teacher.labels() != dataset.labels)
@@ -130,7 +130,7 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   const auto start = std::chrono::steady_clock::now();
   auto checkpoint = weights::open(find_model(settings.from));
   check_tokens(checkpoint.config, kMostTokens, settings.from);
-  const train::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
+  const data::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
   show_whole(dataset, checkpoint.recipe);
   const Model model =
       load_model(headless(checkpoint), {.image_height = checkpoint.recipe.crop_height,
@@ -175,7 +175,7 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
 int train_finetune(TrainSettings settings, ThreadPool& pool) {
   auto checkpoint = weights::open(find_model(settings.from));
   check_tokens(checkpoint.config, kMostTokens, settings.from);
-  const train::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
+  const data::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
   show_whole(dataset, checkpoint.recipe);
   settings.training.batches.recipe = checkpoint.recipe;
   train::Teaching teaching;

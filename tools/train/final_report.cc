@@ -12,7 +12,7 @@ constexpr size_t kWorst = 24;
 
 }  // namespace
 
-void report_model(const TrainSettings& settings, const train::Dataset& dataset) {
+void report_model(const TrainSettings& settings, const data::Dataset& dataset) {
   const Classifier classifier = Classifier::load(settings.output, {.threads = settings.threads});
   const ClassNames names(classifier.name(), classifier.labels(), classifier.config().classes);
   const LabelledSource source = labelled_samples(dataset.validation, settings.max_pixels);

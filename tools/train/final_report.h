@@ -2,12 +2,12 @@
 #pragma once
 
 #include "tools/train/settings.h"
-#include "vit/train/dataset.h"
+#include "vit/data/dataset.h"
 
 namespace vit::tools {
 
 /// Reads the model file that was written, runs it over the validation images as vit eval would,
 /// prints the figures and leaves the report in MODEL.eval/.
-void report_model(const TrainSettings& settings, const train::Dataset& dataset);
+void report_model(const TrainSettings& settings, const data::Dataset& dataset);
 
 }  // namespace vit::tools

@@ -7,13 +7,13 @@
 #include <optional>
 #include <span>
 
+#include "tools/cli/stop_signals.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
-#include "tools/stop_signals.h"
 #include "tools/train/curves.h"
 #include "tools/train/final_report.h"
+#include "vit/base/hash.h"
 #include "vit/train/export.h"
-#include "vit/train/hash.h"
 
 namespace vit::tools {
 namespace {
@@ -32,18 +32,18 @@ std::string number(const char* format, double value) {
 
 class Run {
  public:
-  Run(const TrainSettings& settings, gradient::Network<float> network,
-      const train::Dataset& dataset, ThreadPool& pool)
+  Run(const TrainSettings& settings, gradient::Network<float> network, const data::Dataset& dataset,
+      ThreadPool& pool)
       : settings_(settings),
         dataset_(dataset),
         pool_(pool),
         description_(describe_run(settings, network.config, dataset)),
         trainer_(std::move(network), dataset, settings.training, pool) {
     const auto& numbers = trainer_.state().numbers;  // as they are before the first step
-    train::Hash hash;
+    Hash hash;
     hash.add(description_);
     hash.add_row(numbers.data(), numbers.size());
-    hash.add(train::fingerprint(dataset));
+    hash.add(data::fingerprint(dataset));
     trainer_.state().fingerprint = hash.value();
   }
 
@@ -205,7 +205,7 @@ class Run {
   }
 
   const TrainSettings& settings_;
-  const train::Dataset& dataset_;
+  const data::Dataset& dataset_;
   ThreadPool& pool_;
   std::string description_;
   train::Trainer trainer_;
@@ -236,7 +236,7 @@ std::string percent(double share) {
 }
 
 int run_training(const TrainSettings& settings, gradient::Network<float> network,
-                 const train::Dataset& dataset, ThreadPool& pool) {
+                 const data::Dataset& dataset, ThreadPool& pool) {
   return Run(settings, std::move(network), dataset, pool).train();
 }
 

@@ -2,15 +2,15 @@
 #pragma once
 
 #include "tools/train/settings.h"
+#include "vit/data/dataset.h"
 #include "vit/gradient/network.h"
-#include "vit/train/dataset.h"
 
 namespace vit::tools {
 
 /// Trains `network` and leaves the best model, the log, the curves and the checkpoint
 /// beside each other. The exit status.
 int run_training(const TrainSettings& settings, gradient::Network<float> network,
-                 const train::Dataset& dataset, ThreadPool& pool);
+                 const data::Dataset& dataset, ThreadPool& pool);
 
 /// "1:02:03" or "2:03"
 std::string clock_time(double seconds);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "weights/architectures.h"
+#include "weights/known/architectures.h"
 
 namespace vit::tools {
 namespace {
@@ -329,7 +329,7 @@ ModelConfig new_model(const Shape& shape, size_t classes) {
 }
 
 std::string describe_run(const TrainSettings& settings, const ModelConfig& config,
-                         const train::Dataset& dataset) {
+                         const data::Dataset& dataset) {
   const train::Settings& s = settings.training;
   const train::Augmentation& a = s.batches.augmentation;
   std::ostringstream text;

@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <string>
 
-#include "patch/image.h"
-#include "tools/options.h"
+#include "patch/image/image.h"
+#include "tools/cli/options.h"
 #include "vit/train/initialize.h"
 #include "vit/train/trainer.h"
 
@@ -61,6 +61,6 @@ ModelConfig new_model(const Shape& shape, size_t classes);
 
 /// All that decides what a run computes, as text: for the model file and to know a run again.
 std::string describe_run(const TrainSettings& settings, const ModelConfig& config,
-                         const train::Dataset& dataset);
+                         const data::Dataset& dataset);
 
 }  // namespace vit::tools

@@ -1,6 +1,6 @@
 #include "tools/train/train.h"
 
-#include "tools/cache.h"
+#include "tools/cli/cache.h"
 #include "tools/output/file.h"
 #include "tools/output/lock.h"
 #include "tools/output/terminal.h"
@@ -55,14 +55,14 @@ void check_output(const TrainSettings& settings) {
 }
 
 int train_from_scratch(TrainSettings settings, ThreadPool& pool) {
-  const train::Dataset dataset = read_data(settings, settings.shape.image_size, pool);
+  const data::Dataset dataset = read_data(settings, settings.shape.image_size, pool);
   const ModelConfig config = new_model(settings.shape, dataset.labels.size());
   Recipe& recipe = settings.training.batches.recipe;
   recipe = Recipe{};
   recipe.resize_height = recipe.crop_height = settings.shape.image_size;
   recipe.resize_width = recipe.crop_width = settings.shape.image_size;
   recipe.crop_fraction = 1.0;
-  train::measure_statistics(dataset, recipe);
+  data::measure_statistics(dataset, recipe);
   auto network = gradient::make_network<float>(config);
   train::initialize(network, settings.training.batches.seed, settings.start);
   write_output(std::to_string(network.layout.size()) + " parameters, " +

@@ -1,7 +1,7 @@
 /// vit train: your own classes, from a folder of images.
 #pragma once
 
-#include "tools/options.h"
+#include "tools/cli/options.h"
 
 namespace vit::tools {
 

@@ -10,7 +10,7 @@
 #include "vit/base/thread_pool.h"
 #include "vit/model/features.h"
 #include "vit/model/load.h"
-#include "weights/default_model.h"
+#include "weights/known/default_model.h"
 
 namespace vit {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "vit/base/config.h"
 #include "vit/base/precision.h"
 #include "vit/base/recipe.h"

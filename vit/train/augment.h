@@ -1,10 +1,10 @@
 /// An image as training sees it: another one in every epoch, the same one for the same seed.
 #pragma once
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "vit/base/matrix.h"
+#include "vit/base/random.h"
 #include "vit/base/recipe.h"
-#include "vit/train/random.h"
 
 namespace vit::train {
 

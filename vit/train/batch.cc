@@ -31,11 +31,12 @@ Box random_box(const ModelConfig& c, double share, Random& random) {
 
 }  // namespace
 
-BatchMaker::BatchMaker(const Dataset& dataset, const ModelConfig& config, const BatchRule& rule)
+BatchMaker::BatchMaker(const data::Dataset& dataset, const ModelConfig& config,
+                       const BatchRule& rule)
     : dataset_(dataset), config_(config), rule_(rule) {}
 
 void BatchMaker::draw(std::span<const size_t> indices, std::uint64_t epoch, size_t i) {
-  const Sample& sample = dataset_.train[indices[i]];
+  const data::Sample& sample = dataset_.train[indices[i]];
   Random random({rule_.seed, kImageStream, epoch, indices[i]});
   augment(sample.image, rule_.recipe, rule_.augmentation, random,
           as_planes(drawn_.view().row(i), config_));

@@ -6,8 +6,8 @@
 
 #include "patch/recipe.h"
 #include "vit/base/config.h"
+#include "vit/data/dataset.h"
 #include "vit/train/augment.h"
-#include "vit/train/dataset.h"
 
 namespace vit::train {
 
@@ -44,7 +44,7 @@ struct Box {
 /// The same seed, epoch and samples give the same batch, whatever the workers.
 class BatchMaker {
  public:
-  BatchMaker(const Dataset& dataset, const ModelConfig& config, const BatchRule& rule);
+  BatchMaker(const data::Dataset& dataset, const ModelConfig& config, const BatchRule& rule);
 
   /// `indices` of training images.
   void make(std::span<const size_t> indices, std::uint64_t epoch, ThreadPool* pool);
@@ -66,7 +66,7 @@ class BatchMaker {
   void mix(const Mixture& mixture, size_t i);
   void paste(std::span<const float> from, const Box& box, std::span<float> to) const;
 
-  const Dataset& dataset_;
+  const data::Dataset& dataset_;
   const ModelConfig& config_;
   const BatchRule& rule_;
   size_t images_ = 0;

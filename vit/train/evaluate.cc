@@ -13,7 +13,7 @@ struct Worker {
 };
 
 struct Chunk {
-  std::span<const Sample> samples;
+  std::span<const data::Sample> samples;
   std::span<size_t> predictions;
 };
 
@@ -45,8 +45,8 @@ size_t images_at_once(size_t tokens) {
   return std::max<size_t>(1, kRows / tokens);
 }
 
-Score evaluate(const gradient::NetworkView<float>& network, const std::vector<Sample>& samples,
-               const Recipe& recipe, ThreadPool* pool) {
+Score evaluate(const gradient::NetworkView<float>& network,
+               const std::vector<data::Sample>& samples, const Recipe& recipe, ThreadPool* pool) {
   const size_t together = images_at_once(network.config.tokens());
   std::vector<Worker> workers(pool == nullptr ? 1 : pool->size());
   for (Worker& worker : workers)

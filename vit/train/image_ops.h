@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 
 namespace vit::train {
 

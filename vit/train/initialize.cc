@@ -6,7 +6,7 @@
 #include <string>
 
 #include "patch/position.h"
-#include "vit/train/random.h"
+#include "vit/base/random.h"
 
 namespace vit::train {
 namespace {

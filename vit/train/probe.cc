@@ -9,10 +9,10 @@
 #include <numeric>
 
 #include "patch/recipe.h"
+#include "vit/base/random.h"
 #include "vit/kernels/multiply.h"
 #include "vit/train/lbfgs.h"
 #include "vit/train/loss.h"
-#include "vit/train/random.h"
 
 namespace vit::train {
 namespace {
@@ -168,8 +168,8 @@ Choice choose_decay(const Labelled& data, const LogisticSettings& settings, Thre
 
 }  // namespace
 
-bool keep_margins(std::span<const Sample> samples, Recipe& recipe) {
-  const auto smaller = [&](const Sample& sample) {
+bool keep_margins(std::span<const data::Sample> samples, Recipe& recipe) {
+  const auto smaller = [&](const data::Sample& sample) {
     return sample.image.height < recipe.crop_height && sample.image.width < recipe.crop_width;
   };
   const bool cuts =
@@ -182,8 +182,9 @@ bool keep_margins(std::span<const Sample> samples, Recipe& recipe) {
   return true;
 }
 
-Matrix compute_features(const Model& model, const Recipe& recipe, std::span<const Sample> samples,
-                        ThreadPool& pool, const std::function<void(size_t)>& progress) {
+Matrix compute_features(const Model& model, const Recipe& recipe,
+                        std::span<const data::Sample> samples, ThreadPool& pool,
+                        const std::function<void(size_t)>& progress) {
   assert(model.config.classes == 0);
   Matrix features(samples.size(), model.config.outputs());
   std::vector<std::unique_ptr<ModelWorkspace>> workspaces(pool.size());

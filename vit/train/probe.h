@@ -6,20 +6,21 @@
 #include <span>
 #include <vector>
 
+#include "vit/data/dataset.h"
 #include "vit/gradient/network.h"
 #include "vit/model/model.h"
-#include "vit/train/dataset.h"
 
 namespace vit::train {
 
 /// Images smaller than the input have no margin to spare: where all are, the recipe resizes them to
 /// all of the input instead of cutting one off. Whether it had to be changed for that.
-bool keep_margins(std::span<const Sample> samples, Recipe& recipe);
+bool keep_margins(std::span<const data::Sample> samples, Recipe& recipe);
 
 /// What the classifier of a model reads, one row per sample, by the fast inference model (loaded
 /// with no classes). `progress` hears, from one worker at a time, how many are done.
-Matrix compute_features(const Model& model, const Recipe& recipe, std::span<const Sample> samples,
-                        ThreadPool& pool, const std::function<void(size_t done)>& progress = {});
+Matrix compute_features(const Model& model, const Recipe& recipe,
+                        std::span<const data::Sample> samples, ThreadPool& pool,
+                        const std::function<void(size_t done)>& progress = {});
 
 /// logits = weight · features + bias
 struct Logistic {

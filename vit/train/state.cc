@@ -7,7 +7,7 @@
 
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
-#include "vit/train/hash.h"
+#include "vit/base/hash.h"
 #include "vit/train/trainer.h"
 
 namespace vit::train {

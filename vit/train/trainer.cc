@@ -59,8 +59,8 @@ struct Trainer::Worker {
   Matrix paths;
 };
 
-Trainer::Trainer(gradient::Network<float> network, const Dataset& dataset, const Settings& settings,
-                 ThreadPool& pool)
+Trainer::Trainer(gradient::Network<float> network, const data::Dataset& dataset,
+                 const Settings& settings, ThreadPool& pool)
     : settings_(settings),
       dataset_(dataset),
       pool_(pool),

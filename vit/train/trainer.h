@@ -72,7 +72,7 @@ State load_state(const std::filesystem::path& path, std::uint64_t fingerprint);
 /// workers. A batch is cut into a fixed number of shards whose gradients are summed in order.
 class Trainer {
  public:
-  Trainer(gradient::Network<float> network, const Dataset& dataset, const Settings& settings,
+  Trainer(gradient::Network<float> network, const data::Dataset& dataset, const Settings& settings,
           ThreadPool& pool);
   ~Trainer();
 
@@ -110,7 +110,7 @@ class Trainer {
   void update(const LossSum& sum);
 
   Settings settings_;
-  const Dataset& dataset_;
+  const data::Dataset& dataset_;
   ThreadPool& pool_;
   gradient::Network<float> network_;  // without numbers, which the state owns
   std::vector<Group> groups_;
@@ -135,7 +135,7 @@ struct Score {
   double accuracy = 0.0;
   std::vector<size_t> predictions;  ///< one per sample
 };
-Score evaluate(const gradient::NetworkView<float>& network, const std::vector<Sample>& samples,
-               const Recipe& recipe, ThreadPool* pool);
+Score evaluate(const gradient::NetworkView<float>& network,
+               const std::vector<data::Sample>& samples, const Recipe& recipe, ThreadPool* pool);
 
 }  // namespace vit::train

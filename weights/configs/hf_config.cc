@@ -4,7 +4,7 @@
 
 #include "vit/base/error.h"
 #include "weights/configs/description.h"
-#include "weights/timm_arguments.h"
+#include "weights/known/timm_arguments.h"
 
 namespace vit::weights {
 namespace {

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "vit/base/error.h"
-#include "weights/architectures.h"
 #include "weights/configs/description.h"
+#include "weights/known/architectures.h"
 
 namespace vit::weights {
 namespace {

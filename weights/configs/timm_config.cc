@@ -2,10 +2,10 @@
 #include <utility>
 
 #include "vit/base/error.h"
-#include "weights/architectures.h"
 #include "weights/configs/description.h"
-#include "weights/labels.h"
-#include "weights/timm_arguments.h"
+#include "weights/known/architectures.h"
+#include "weights/known/labels.h"
+#include "weights/known/timm_arguments.h"
 
 namespace vit::weights {
 namespace {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "tests/support/golden.h"
 #include "tests/tools/subprocess.h"
 

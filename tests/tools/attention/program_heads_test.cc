@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "tests/tools/subprocess.h"
 
 namespace vit::tools {

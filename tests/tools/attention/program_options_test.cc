@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "patch/image.h"
+#include "patch/image/image.h"
 #include "tests/interpret/synthetic.h"
 #include "tests/support/random_checkpoint.h"
 #include "tests/tools/subprocess.h"

@@ -4,8 +4,8 @@
 
 #include "tests/tools/batch/tar_builder.h"
 #include "tests/tools/subprocess.h"
-#include "tools/batch/directory.h"
-#include "tools/batch/inputs.h"
+#include "tools/batch/inputs/directory.h"
+#include "tools/batch/inputs/inputs.h"
 
 namespace vit::tools {
 namespace {

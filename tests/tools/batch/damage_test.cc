@@ -8,9 +8,9 @@
 #include <functional>
 
 #include "tests/tools/subprocess.h"
-#include "tools/batch/numpy_file.h"
-#include "tools/batch/results.h"
-#include "tools/batch/sums.h"
+#include "tools/batch/results/numpy_file.h"
+#include "tools/batch/results/results.h"
+#include "tools/batch/results/sums.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

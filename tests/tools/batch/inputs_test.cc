@@ -1,5 +1,5 @@
 /// What a command line names: folders, patterns, lists and archives, one image after the other.
-#include "tools/batch/inputs.h"
+#include "tools/batch/inputs/inputs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 
 #include "tests/tools/batch/tar_builder.h"
 #include "tests/tools/subprocess.h"
-#include "tools/batch/directory.h"
-#include "tools/batch/name_list.h"
-#include "tools/usage_error.h"
+#include "tools/batch/inputs/directory.h"
+#include "tools/batch/inputs/name_list.h"
+#include "tools/cli/usage_error.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

@@ -1,5 +1,5 @@
 /// Files of rows: what is written comes back, also after the worst moment to be ended.
-#include "tools/batch/results.h"
+#include "tools/batch/results/results.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/tools/subprocess.h"
-#include "tools/batch/header.h"
-#include "tools/batch/numpy_file.h"
-#include "tools/batch/record.h"
+#include "tools/batch/results/header.h"
+#include "tools/batch/results/numpy_file.h"
+#include "tools/batch/results/record.h"
 #include "tools/output/csv.h"
 #include "tools/output/lock.h"
 #include "vit/base/error.h"

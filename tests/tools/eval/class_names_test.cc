@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "vit/base/error.h"
-#include "weights/labels.h"
+#include "weights/known/labels.h"
 
 namespace vit::tools {
 namespace {

@@ -14,7 +14,7 @@
 #include <map>
 
 #include "tests/tools/random/random_command.h"
-#include "tools/command.h"
+#include "tools/cli/command.h"
 
 #ifdef __SANITIZE_ADDRESS__
 extern "C" void __sanitizer_set_death_callback(void (*callback)());

@@ -1,0 +1,224 @@
+#include "tools/attention/attention.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "tools/attention/explainer.h"
+#include "tools/attention/index_page.h"
+#include "tools/attention/model_pictures.h"
+#include "tools/attention/option_table.h"
+#include "tools/attention/picture.h"
+#include "tools/attention/raw.h"
+#include "tools/attention/settings.h"
+#include "tools/attention/study.h"
+#include "tools/cli/cache.h"
+#include "tools/cli/image_input.h"
+#include "tools/explorer/page.h"
+#include "tools/output/file.h"
+#include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
+#include "vit/base/atomic_file.h"
+#include "weights/checkpoint.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kExamples =
+    "  vit attention -m deit_tiny_patch16_224 cat.jpg -o cat.png\n"
+    "  vit attention -m deit_tiny_patch16_224 - -o cat.html < cat.jpg\n"
+    "  vit attention -m deit_tiny_patch16_224 cat.jpg -o cat.png --grid\n"
+    "  vit attention -m deit_tiny_patch16_224 cat.jpg -o cat.png --layer 5 --query x:200,y:120\n"
+    "  vit attention -m deit_tiny_patch16_224 photos/ -o maps.png --method rollout\n";
+
+/// The model, and the same once more where something is to be explained.
+struct Inspector {
+  Classifier classifier;
+  std::optional<Explainer> explainer;
+};
+
+/// Settles the method where it is the default, and the precision where relevance is shown.
+Inspector make_inspector(AttentionSettings& settings, const cxxopts::ParseResult& arguments) {
+  ClassifierOptions& options = settings.model.classifier;
+  const ModelConfig config =
+      weights::open(find_model(settings.model.model), {.heads = options.heads}).config;
+  const bool can_explain = explainable(config) && options.merge == 0;
+  if (settings.map.free_choice && !can_explain) {
+    check_default_options(arguments);
+    settings.map.method = Method::kAttention;
+  }
+  const bool asked = settings.map.method == Method::kRelevance;
+  const bool explains = asked || (settings.kind == FileKind::kPage && can_explain);
+  // Relevance is computed in f32; the answer above it must be of the same arithmetic.
+  if (explains && !options.precision) options.precision = Precision::kF32;
+  Inspector inspector{load_classifier(settings.model), std::nullopt};
+  if (asked && config.classes == 0)
+    fail(inspector.classifier.name(), " has no classes to explain, its output is features");
+  if (explains) inspector.explainer.emplace(settings.model, inspector.classifier);
+  return inspector;
+}
+
+/// The settings with whatever the sheet implies.
+MapSettings map_settings(const AttentionSettings& settings) {
+  MapSettings map = settings.map;
+  if (settings.sheet == Sheet::kGrid) map.all_layers = map.all_heads = true;
+  return map;
+}
+
+std::string matrix_bytes(const AttentionSettings& settings, const std::string& model,
+                         const Study& study) {
+  const auto sheet = make_matrices(study, settings.map);
+  switch (settings.kind) {
+    case FileKind::kNumpy:
+      return matrices_npy(sheet);
+    case FileKind::kJson:
+      return matrices_json(model, study, sheet);
+    case FileKind::kPicture:
+    case FileKind::kPage:
+      break;
+  }
+  return encode_picture(draw_matrices(model, study, sheet, settings.look),
+                        fs::path(settings.output).extension().string());
+}
+
+std::string map_bytes(const AttentionSettings& settings, const Inspector& inspector,
+                      const Study& study) {
+  const Classifier& classifier = inspector.classifier;
+  const MapSheet sheet = make_maps(classifier, study, map_settings(settings),
+                                   inspector.explainer ? &*inspector.explainer : nullptr);
+  switch (settings.kind) {
+    case FileKind::kNumpy:
+      return maps_npy(study, sheet);
+    case FileKind::kJson:
+      return maps_json(classifier.name(), study, sheet);
+    case FileKind::kPicture:
+    case FileKind::kPage:
+      break;
+  }
+  return encode_picture(draw_maps(classifier.name(), study, sheet, settings.look),
+                        fs::path(settings.output).extension().string());
+}
+
+/// What speaks for each of the first answers.
+std::vector<ClassRelevance> relevance_of_answers(const Inspector& inspector, const Study& study) {
+  if (!inspector.explainer) return {};
+  std::vector<size_t> classes;
+  for (const Prediction& p : study.predictions) classes.push_back(p.index);
+  const auto query = interpret::default_query(inspector.classifier.config());
+  auto tokens = inspector.explainer->explain(study, {.classes = classes, .query = query});
+  std::vector<ClassRelevance> found;
+  for (size_t i = 0; i < tokens.size(); ++i)
+    found.push_back({study.predictions[i].label, std::move(tokens[i])});
+  return found;
+}
+
+std::string bytes_for(const AttentionSettings& settings, const Inspector& inspector,
+                      const Study& study) {
+  if (settings.kind == FileKind::kPage)
+    return explorer_page({inspector.classifier, study, relevance_of_answers(inspector, study)});
+  if (settings.sheet == Sheet::kMatrix)
+    return matrix_bytes(settings, inspector.classifier.name(), study);
+  return map_bytes(settings, inspector, study);
+}
+
+/// One image to one output. Returns what its index entry says.
+std::string show_image(const AttentionSettings& settings, const Inspector& inspector,
+                       const std::string& file, const fs::path& output) {
+  const Study study = study_image(inspector.classifier, file, settings.model.decoding());
+  write_file(output, bytes_for(settings, inspector, study));
+  return answer_text(inspector.classifier.name(), study);
+}
+
+/// Beside the output asked for: "maps.png" of cat.jpg is "maps-cat.png"; a second cat is "-2".
+fs::path output_for(const fs::path& output, const std::string& image,
+                    std::set<std::string>& taken) {
+  const fs::path stem = image == kStandardInput ? "standard-input" : fs::path(image).stem();
+  const std::string base = output.stem().string() + "-" + stem.string();
+  std::string name = base;
+  for (size_t number = 2; !taken.insert(name).second; ++number)
+    name = base + "-" + std::to_string(number);
+  return output.parent_path() / (name + output.extension().string());
+}
+
+fs::path index_name(const fs::path& output) {
+  return output.parent_path() / (output.stem().string() + "-index.html");
+}
+
+/// What is written where, known before the work.
+struct Plan {
+  std::vector<std::string> files;
+  std::vector<fs::path> outputs;  ///< one for each file
+  bool one = false;               ///< a single image, to the very name that was given
+};
+
+Plan make_plan(const AttentionSettings& settings) {
+  Plan plan;
+  plan.files = image_files(settings.files);
+  plan.one = plan.files.size() == 1 && !fs::is_directory(settings.files.front());
+  std::set<std::string> taken;
+  for (const auto& file : plan.files)
+    plan.outputs.push_back(plan.one ? fs::path(settings.output)
+                                    : output_for(settings.output, file, taken));
+  std::vector<fs::path> inputs(plan.files.begin(), plan.files.end());
+  inputs.push_back(find_model(settings.model.model));
+  std::vector<fs::path> written = plan.outputs;
+  if (!plan.one) written.push_back(index_name(settings.output));
+  if (plan.files.empty()) written.emplace_back(settings.output);
+  check_outputs(written, inputs);
+  return plan;
+}
+
+int show_all(const AttentionSettings& settings, const Inspector& inspector, const Plan& plan) {
+  std::vector<IndexEntry> entries;
+  bool failed = false;
+  for (size_t i = 0; i < plan.files.size(); ++i) {
+    const std::string& file = plan.files[i];
+    const fs::path& own = plan.outputs[i];
+    try {
+      const std::string answer = show_image(settings, inspector, file, own);
+      entries.push_back({shown_name(file), own.filename().string(), answer});
+      write_output(printable(own.string()) + "\n");
+    } catch (const Error& error) {
+      entries.push_back({shown_name(file), "", error.what()});
+      write_message(printable(error.what()));
+      failed = true;
+    }
+  }
+  const fs::path index = index_name(settings.output);
+  write_file(index, index_page(inspector.classifier.name(), entries));
+  write_output(printable(index.string()) + "\n");
+  return failed ? 1 : 0;
+}
+
+/// Pictures of the model itself.
+int show_model(const AttentionSettings& settings, const Classifier& classifier) {
+  const bool filters = settings.sheet == Sheet::kFilters;
+  write_file(settings.output,
+             filters ? filters_bytes(classifier, settings) : positions_bytes(classifier, settings));
+  return 0;
+}
+
+}  // namespace
+
+int run_attention(Arguments arguments) {
+  cxxopts::Options options = attention_options();
+  const auto parsed = parse(options, arguments);
+  if (parsed.count("help")) {
+    write_output(help_text(options, {"", "Map", "Picture", "Image", "Machine"}, kExamples));
+    return 0;
+  }
+  AttentionSettings settings = parse_attention(parsed);
+  check_folder_of(settings.output);
+  remove_abandoned(fs::path(settings.output).parent_path());
+  const Plan plan = make_plan(settings);
+  const Inspector inspector = make_inspector(settings, parsed);
+  if (plan.files.empty()) return show_model(settings, inspector.classifier);
+  if (!plan.one) return show_all(settings, inspector, plan);
+  show_image(settings, inspector, plan.files.front(), settings.output);
+  return 0;
+}
+
+}  // namespace vit::tools

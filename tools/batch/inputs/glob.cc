@@ -1,0 +1,135 @@
+#include "tools/batch/inputs/glob.h"
+
+#include <fnmatch.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "tools/batch/inputs/directory.h"
+#include "vit/base/error.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using Visit = std::function<bool(const std::string& path)>;
+
+constexpr std::string_view kAnyDepth = "**";
+
+/// The names between the slashes. "photos/**" is all that lies in it: "photos/**/*".
+std::vector<std::string> parts_of(std::string_view pattern) {
+  std::vector<std::string> parts;
+  while (!pattern.empty()) {
+    const size_t slash = pattern.find('/');
+    const std::string_view part = pattern.substr(0, slash);
+    const bool again = part == kAnyDepth && !parts.empty() && parts.back() == kAnyDepth;
+    if (!part.empty() && !again) parts.emplace_back(part);
+    pattern.remove_prefix(slash == pattern.npos ? pattern.size() : slash + 1);
+  }
+  if (!parts.empty() && parts.back() == kAnyDepth) parts.emplace_back("*");
+  return parts;
+}
+
+std::string joined(const std::string& folder, const std::string& name) {
+  return folder.empty() || folder.ends_with('/') ? folder + name : folder + "/" + name;
+}
+
+/// One way through the folders, in which a path is compared with all that the pattern can mean at
+/// once: "**" has several meanings for one path, which would be visited for each of them otherwise.
+class Expansion {
+ public:
+  Expansion(const std::string& pattern, const Visit& visit, const std::atomic<bool>& stop)
+      : parts_(parts_of(pattern)), visit_(visit), stop_(stop) {}
+
+  bool run(const std::string& start) {
+    Places places;
+    add(0, places);
+    return enter(start, places);
+  }
+
+ private:
+  /// Indices of the parts that the next name may match, in order. The number of parts: a match.
+  using Places = std::vector<size_t>;
+
+  void add(size_t place, Places& places) const {
+    if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+    if (is_any_depth(place)) add(place + 1, places);  // "**" may stand for no folder
+  }
+
+  bool is_any_depth(size_t place) const {
+    return place < parts_.size() && parts_[place] == kAnyDepth;
+  }
+  bool is_name(size_t place) const {
+    return place < parts_.size() && !is_any_depth(place) && !is_glob(parts_[place]);
+  }
+  bool complete(const Places& places) const {
+    return std::ranges::find(places, parts_.size()) != places.end();
+  }
+
+  /// What may follow `name`. `deeper`: it is a folder into which "**" goes.
+  Places after(const Places& places, const std::string& name, bool deeper) const {
+    Places next;
+    for (const size_t place : places) {
+      if (place == parts_.size()) continue;
+      if (is_any_depth(place)) {
+        if (deeper) add(place, next);
+      } else if (is_name(place) ? parts_[place] == name
+                                : fnmatch(parts_[place].c_str(), name.c_str(), FNM_PERIOD) == 0) {
+        add(place + 1, next);
+      }
+    }
+    return next;
+  }
+
+  bool enter(const std::string& folder, const Places& places) {
+    std::error_code ignored;
+    if (!folder.empty() && !fs::is_directory(folder, ignored)) return true;
+    // A name that is written out needs no permission to read the folder.
+    if (places.size() == 1 && is_name(places.front())) return take_name(folder, places);
+    for (const size_t place : places)
+      if (is_name(place) && parts_[place].starts_with('.') && !take_name(folder, {place}))
+        return false;
+    const auto take_entry = [&](const DirectoryEntry& entry) {
+      const std::string path = joined(folder, entry.name);
+      // Links are not followed by "**", so that a loop of them ends.
+      const bool deeper = entry.kind == EntryKind::kFolder && !fs::is_symlink(path, ignored);
+      return take(path, after(places, entry.name, deeper));
+    };
+    const std::string readable = folder.empty() ? "." : folder;
+    try {
+      return visit_directory(readable, take_entry, stop_);
+    } catch (const Error&) {
+      return visit_(readable);  // who visits it meets the same error, and says so
+    }
+  }
+
+  bool take_name(const std::string& folder, const Places& places) {
+    const std::string& name = parts_[places.front()];
+    const std::string path = joined(folder, name);
+    struct stat status {};
+    return lstat(path.c_str(), &status) != 0 || take(path, after(places, name, false));
+  }
+
+  bool take(const std::string& path, const Places& places) {
+    if (complete(places)) return visit_(path);
+    return places.empty() || enter(path, places);
+  }
+
+  const std::vector<std::string> parts_;
+  const Visit& visit_;
+  const std::atomic<bool>& stop_;
+};
+
+}  // namespace
+
+bool is_glob(std::string_view text) {
+  return text.find_first_of("*?[") != text.npos;
+}
+
+bool visit_glob(const std::string& pattern, const Visit& visit, const std::atomic<bool>& stop) {
+  return Expansion(pattern, visit, stop).run(pattern.starts_with('/') ? "/" : "");
+}
+
+}  // namespace vit::tools

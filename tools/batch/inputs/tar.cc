@@ -1,0 +1,219 @@
+#include "tools/batch/inputs/tar.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "vit/base/error.h"
+#include "vit/base/round.h"
+
+namespace vit::tools {
+namespace {
+
+constexpr std::size_t kBlock = 512;
+constexpr std::uint64_t kLongestHeader = std::uint64_t{1} << 20;  // of names and pax records
+
+std::uint64_t padded(std::uint64_t size) {
+  return round_up(size, kBlock);
+}
+
+/// A header block, by the offsets of POSIX ustar.
+class Block {
+ public:
+  explicit Block(const std::vector<std::byte>& bytes)
+      : text_(reinterpret_cast<const char*>(bytes.data()), bytes.size()) {}
+
+  bool zero() const { return text_.find_first_not_of('\0') == text_.npos; }
+  char type() const { return text_[156]; }
+
+  std::string_view field(std::size_t at, std::size_t length) const {
+    const auto whole = text_.substr(at, length);
+    return whole.substr(0, whole.find('\0'));
+  }
+
+  /// Octal digits, or big-endian with the highest bit set (GNU, for more than 8 GB). None for what
+  /// is neither, negative or longer than 64 bits.
+  std::optional<std::uint64_t> number(std::size_t at, std::size_t length) const {
+    std::uint64_t value = 0;
+    if ((text_[at] & '\x80') != 0) {
+      const std::size_t low = at + length - 8;
+      for (std::size_t i = at; i < at + length; ++i) {
+        const auto byte = static_cast<unsigned char>(text_[i]);
+        if (i < low && byte != (i == at ? 0x80 : 0)) return std::nullopt;
+        value = value << 8 | (i == at ? byte & 0x7fu : byte);
+      }
+      return value;
+    }
+    bool digits = false;
+    for (const char c : field(at, length)) {
+      if (c == ' ' && !digits) continue;
+      if (c == ' ') break;
+      if (c < '0' || c > '7') return std::nullopt;
+      value = value * 8 + static_cast<std::uint64_t>(c - '0');
+      digits = true;
+    }
+    return value;
+  }
+
+  /// The sum of all bytes, those of the checksum itself taken as blanks.
+  bool checksum_right() const {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < kBlock; ++i)
+      sum += i >= 148 && i < 156 ? ' ' : static_cast<unsigned char>(text_[i]);
+    return number(148, 8) == sum;
+  }
+
+  std::string name() const {
+    const std::string own(field(0, 100));
+    const bool posix = text_.substr(257, 6) == std::string_view("ustar\0", 6);
+    const std::string prefix(posix ? field(345, 155) : "");
+    return prefix.empty() ? own : prefix + "/" + own;
+  }
+
+ private:
+  std::string_view text_;
+};
+
+/// What a header of kind L or x says about the member after it.
+struct Overrides {
+  std::optional<std::string> name;
+  std::optional<std::uint64_t> size;
+};
+
+std::optional<std::uint64_t> decimal(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// Records "LENGTH KEY=VALUE\n", each as long as it says. False if one is not.
+bool read_pax(std::string_view records, Overrides& overrides) {
+  while (!records.empty()) {
+    const std::size_t blank = records.substr(0, 20).find(' ');
+    const auto length = decimal(records.substr(0, blank == records.npos ? 0 : blank));
+    if (!length || *length > records.size() || *length < blank + 2) return false;
+    const std::string_view record = records.substr(blank + 1, *length - blank - 1);
+    const std::size_t equals = record.find('=');
+    if (equals == record.npos || !record.ends_with('\n')) return false;
+    const auto key = record.substr(0, equals);
+    const auto value = record.substr(equals + 1, record.size() - equals - 2);
+    if (key == "path") overrides.name = std::string(value);
+    if (key == "size" && !(overrides.size = decimal(value))) return false;
+    records.remove_prefix(*length);
+  }
+  return true;
+}
+
+class Walk {
+ public:
+  Walk(const TarFile& file, const std::function<bool(const TarMember&)>& visit)
+      : file_(file), visit_(visit) {}
+
+  bool run(const std::atomic<bool>& stop) {
+    while (!stop) {
+      const auto bytes = file_.read(at_, kBlock);
+      // Some writers leave out the two blocks of zeros at the end.
+      if (bytes.empty() && at_ != 0) return true;
+      if (bytes.size() < kBlock) cut_short();
+      const Block block(bytes);
+      if (block.zero() && at_ != 0) return true;
+      if (!block.checksum_right())
+        fail(file_.path(), at_ == 0 ? ": not a tar archive" : ": damaged tar archive",
+             ": no member header at byte ", at_);
+      if (!take(block)) return false;
+    }
+    return false;
+  }
+
+ private:
+  bool take(const Block& block) {
+    const auto size = block.number(124, 12);
+    if (!size) fail(file_.path(), ": damaged tar archive: no size in the header at byte ", at_);
+    const std::uint64_t start = at_ + kBlock;
+    const char type = block.type();
+    if (type == 'L' || type == 'x' || type == 'g' || type == 'K') {
+      read_extension(type, start, *size);
+      move_behind(start, *size);
+      return true;
+    }
+    TarMember member{overrides_.name.value_or(block.name()), start,
+                     overrides_.size.value_or(*size)};
+    overrides_ = {};
+    const bool regular = type == '0' || type == '\0' || type == '7';
+    const bool has_content = regular || (type != '1' && type != '2' && type != '5');
+    move_behind(start, has_content ? member.size : 0);
+    if (!regular || member.name.ends_with('/')) return true;
+    return visit_(member);
+  }
+
+  /// Only past what the file has: a size near 2^64 would lead back to where we are.
+  void move_behind(std::uint64_t start, std::uint64_t size) {
+    if (start > file_.size() || size > file_.size() - start) cut_short();
+    at_ = start + padded(size);
+  }
+
+  void read_extension(char type, std::uint64_t start, std::uint64_t size) {
+    if (size > kLongestHeader)
+      fail(file_.path(), ": damaged tar archive: a header of ", size, " bytes at byte ", at_);
+    const auto bytes = file_.read(start, static_cast<std::size_t>(size));
+    if (bytes.size() < size) cut_short();
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (type == 'L') overrides_.name = std::string(text.substr(0, text.find('\0')));
+    if (type == 'x' && !read_pax(text, overrides_))
+      fail(file_.path(), ": damaged tar archive: a pax header that cannot be read at byte ", at_);
+  }
+
+  [[noreturn]] void cut_short() const {
+    fail(file_.path(), ": this tar archive is cut short: no whole member at byte ", at_);
+  }
+
+  const TarFile& file_;
+  const std::function<bool(const TarMember&)>& visit_;
+  std::uint64_t at_ = 0;
+  Overrides overrides_;
+};
+
+}  // namespace
+
+TarFile::TarFile(const std::filesystem::path& path)
+    : path_(path.string()), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+  if (file_ < 0)
+    fail(path_, errno == ENOENT ? ": no such file" : ": cannot open: ",
+         errno == ENOENT ? "" : std::strerror(errno));
+  struct stat status {};
+  if (fstat(file_, &status) == 0) size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+TarFile::~TarFile() {
+  ::close(file_);
+}
+
+std::vector<std::byte> TarFile::read(std::uint64_t offset, std::size_t count) const {
+  std::vector<std::byte> bytes(count);
+  std::size_t had = 0;
+  while (had < count) {
+    const ssize_t got =
+        ::pread(file_, bytes.data() + had, count - had, static_cast<off_t>(offset + had));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(path_, ": cannot read: ", std::strerror(errno));
+    if (got == 0) break;
+    had += static_cast<std::size_t>(got);
+  }
+  bytes.resize(had);
+  return bytes;
+}
+
+bool visit_tar(const TarFile& file, const std::function<bool(const TarMember&)>& visit,
+               const std::atomic<bool>& stop) {
+  return Walk(file, visit).run(stop);
+}
+
+}  // namespace vit::tools

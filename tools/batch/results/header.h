@@ -1,0 +1,43 @@
+/// The first record of every file of results: what made it. Rows may only be added by the same.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/batch/results/row.h"
+#include "tools/batch/shard.h"
+#include "tools/cli/model_options.h"
+#include "tools/output/json.h"
+
+namespace vit::tools {
+
+/// The sha256 of the weight file; of a model in several, of all of them one after the other.
+std::string model_digest(const std::filesystem::path& model);
+
+/// Version, model with its hash, recipe, and the options that decide what a row says: those of the
+/// model, and `options` of the command itself.
+Json make_header(std::string_view command, const ModelSettings& settings,
+                 const Classifier& classifier, const Json& options);
+
+Json with_shard(Json header, const std::optional<Shard>& shard);
+/// Takes the shard out of a header; none if there is none, or nonsense.
+std::optional<Shard> take_shard(Json& header);
+
+/// The header in a file's JSON. Throws an Error if it is not one. `path` is the file.
+Json parse_header(const std::filesystem::path& path, const std::string& stored);
+
+/// A number of a JSON object that is not negative, none: it has no such number.
+std::optional<std::uint64_t> count_in(const Json& object, const char* key);
+
+/// A line for each field that differs: "options.top is 5 in the file, 3 now".
+std::vector<std::string> differences(const Json& stored, const Json& wanted);
+
+/// Throws an Error that lists the differences, if there are any. `path` is the file of `stored`.
+void check_header(const std::filesystem::path& path, const std::string& stored, const Json& wanted);
+
+/// What rows of a file with this header hold. Throws an Error if no run of vit has such rows.
+RowShape shape_of(const std::filesystem::path& path, const Json& header);
+
+}  // namespace vit::tools

@@ -1,0 +1,58 @@
+/// Rows of numbers as a NumPy array, with a list of the rows beside it.
+///
+///   OUT.npy         float32, [rows, …]; the row of an input that failed is NaN
+///   OUT.npy.jsonl   a record for each row, in the same order, after the header record, with the
+///                   CRC-32 of its numbers
+///
+/// Numbers are on the disk before their records, so a record that is there has its numbers.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "tools/batch/results/text_file.h"
+
+namespace vit::tools {
+
+std::filesystem::path sidecar_of(const std::filesystem::path& npy);
+
+class NumpyFile {
+ public:
+  NumpyFile(const std::filesystem::path& path, const RowShape& shape);
+  ~NumpyFile();
+  NumpyFile(const NumpyFile&) = delete;
+  NumpyFile& operator=(const NumpyFile&) = delete;
+
+  std::optional<std::string> read_header();
+  /// Throws an Error if numbers are not those that were written.
+  std::optional<StoredRow> next();
+  /// next() gives rows whose numbers are not those that were written as failed ones instead.
+  void take_damaged_as_failed() { damaged_fail_ = true; }
+  void start(std::string_view header);
+  void append(const Row& row);
+  void append_stored(const NumpyFile& other, std::uint64_t number);
+  void flush();
+  void finish();
+
+ private:
+  size_t row_bytes() const { return shape_.numbers() * sizeof(float); }
+  std::string read_row(std::uint64_t row) const;
+  void flush_if_much();
+  std::uint64_t offset_of(std::uint64_t row) const;
+  void write_at(std::uint64_t offset, std::string_view bytes);
+  /// What the array says of itself: its type, and `rows_` as its first extent.
+  void write_opening();
+
+  std::string path_;
+  RowShape shape_;
+  TextFile list_;
+  int file_ = -1;
+  bool damaged_fail_ = false;
+  std::uint64_t rows_ = 0;     ///< read or written
+  std::string pending_{};      ///< numbers appended, not yet written
+  std::uint64_t waiting_ = 0;  ///< rows of them
+};
+
+}  // namespace vit::tools

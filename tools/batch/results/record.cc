@@ -1,0 +1,225 @@
+#include "tools/batch/results/record.h"
+
+#include <array>
+#include <charconv>
+
+#include "tools/batch/results/sums.h"
+#include "tools/output/csv.h"
+#include "tools/output/json.h"
+#include "tools/output/unicode.h"
+
+namespace vit::tools {
+namespace {
+
+constexpr std::string_view kHeader = "header", kOk = "ok", kFailed = "failed";
+constexpr size_t kNumber = 0, kPath = 1, kStatus = 2, kReason = 3;  // columns of CSV
+constexpr size_t kBestClass = 4;                                    // where there are classes
+constexpr size_t kFixedColumns = 4;
+constexpr std::string_view kJsonNumber = R"({"number":)";
+
+std::string digits_of(float number) {
+  std::array<char, 32> text;
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
+  return {text.data(), end};
+}
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string csv_columns(const RowShape& shape) {
+  std::string line = "number,path,status,reason";
+  for (size_t i = 1; i <= shape.top; ++i) {
+    const std::string rank = std::to_string(i);
+    line += ",class_" + rank + ",label_" + rank + ",probability_" + rank;
+  }
+  return line + ",path_hex\n";
+}
+
+std::string csv_opening(const RowShape& shape, std::string_view header) {
+  std::string line = "0,," + std::string(kHeader) + "," + csv_field(header);
+  line += std::string(3 * shape.top + 1, ',');
+  return csv_columns(shape) + line + '\n';
+}
+
+std::string csv_record(const RowShape& shape, const Row& row) {
+  const auto field = [&](std::string_view text) {
+    return shape.csv_safe ? csv_field(csv_harmless(as_utf8(text))) : csv_field(as_utf8(text));
+  };
+  const std::string& path = row.input.path;
+  std::string line = std::to_string(row.input.number) + ',' + field(path) + ',';
+  line += row.failed() ? kFailed : kOk;
+  line += ',' + field(row.remark());
+  for (const auto& p : row.predictions)
+    line += ',' + std::to_string(p.index) + ',' + field(p.label) + ',' + digits_of(p.probability);
+  line += std::string(3 * (shape.top - row.predictions.size()), ',');
+  return line + ',' + (is_utf8(path) ? "" : to_hex(path)) + '\n';
+}
+
+Json nested(std::span<const float> numbers, std::span<const size_t> extents) {
+  if (extents.size() == 1) return std::vector<float>(numbers.begin(), numbers.end());
+  Json rows = Json::array();
+  const size_t length = numbers.size() / extents.front();
+  for (size_t i = 0; i < extents.front(); ++i)
+    rows.push_back(nested(numbers.subspan(i * length, length), extents.subspan(1)));
+  return rows;
+}
+
+std::string json_record(const RowShape& shape, const Row& row,
+                        std::optional<std::uint32_t> numbers_sum) {
+  const std::string& path = row.input.path;
+  Json json;
+  json["number"] = row.input.number;
+  json["path"] = path;
+  if (!is_utf8(path)) json["path_hex"] = to_hex(path);
+  json["status"] = row.failed() ? kFailed : kOk;
+  if (const std::string remark = row.remark(); !remark.empty()) json["reason"] = remark;
+  if (!row.failed() && !shape.features.empty())
+    json["features"] = nested(row.features, shape.features);
+  else if (!row.failed() && shape.top != 0)
+    json["predictions"] = to_json(row.predictions);
+  if (numbers_sum) json["crc32"] = checksum_text(*numbers_sum);
+  return dump(json) + '\n';
+}
+
+std::optional<StoredRow> csv_row(const RowShape& shape, std::string_view record) {
+  const auto fields = csv_fields(record);
+  if (!fields || fields->size() <= kFixedColumns) return std::nullopt;
+  const auto number = number_of((*fields)[kNumber]);
+  const auto& status = (*fields)[kStatus];
+  if (!number || (status != kOk && status != kFailed)) return std::nullopt;
+  StoredRow row{*number, (*fields)[kPath], status == kFailed};
+  if (shape.csv_safe) row.path = csv_original(row.path);
+  if (fields->size() > kBestClass + 1) row.best_class = number_of((*fields)[kBestClass]);
+  if (fields->back().empty()) return row;
+  const auto bytes = from_hex(fields->back());
+  if (!bytes) return std::nullopt;
+  row.path = *bytes;
+  return row;
+}
+
+std::optional<size_t> best_class(const Json& row) {
+  const auto found = row.find("predictions");
+  if (found == row.end() || !found->is_array() || found->empty()) return std::nullopt;
+  const Json& best = found->front();
+  if (!best.is_object() || !best.contains("class") || !best["class"].is_number_unsigned())
+    return std::nullopt;
+  return best["class"].get<size_t>();
+}
+
+std::optional<StoredRow> json_row(std::string_view record) {
+  const auto json = Json::parse(record, nullptr, false);
+  if (!json.is_object()) return std::nullopt;
+  const auto number = json.find("number"), path = json.find("path"), status = json.find("status");
+  if (number == json.end() || !number->is_number_unsigned() || path == json.end() ||
+      !path->is_string() || status == json.end() || (*status != kOk && *status != kFailed))
+    return std::nullopt;
+  StoredRow row{number->get<std::uint64_t>(), path->get<std::string>(), *status == kFailed};
+  if (const auto sum = json.find("crc32"); sum != json.end() && sum->is_string())
+    row.numbers_sum = parse_checksum(sum->get<std::string>());
+  row.best_class = best_class(json);
+  const auto hex = json.find("path_hex");
+  if (hex == json.end()) return row;
+  const auto bytes = hex->is_string() ? from_hex(hex->get<std::string>()) : std::nullopt;
+  if (!bytes) return std::nullopt;
+  row.path = *bytes;
+  return row;
+}
+
+}  // namespace
+
+std::string opening(TextFormat format, const RowShape& shape, std::string_view header) {
+  if (format == TextFormat::kCsv) return csv_opening(shape, header);
+  return R"({"number":0,"status":"header","header":)" + std::string(header) + "}\n";
+}
+
+std::string to_record(TextFormat format, const RowShape& shape, const Row& row,
+                      std::optional<std::uint32_t> numbers_sum) {
+  return format == TextFormat::kCsv ? csv_record(shape, row) : json_record(shape, row, numbers_sum);
+}
+
+std::string renumbered(TextFormat format, std::string_view record, std::uint64_t number) {
+  const std::string digits = std::to_string(number);
+  if (format == TextFormat::kCsv)  // a number has no comma, within quotes or not
+    return digits + std::string(record.substr(record.find(',')));
+  const size_t end = record.find_first_not_of("0123456789", kJsonNumber.size());
+  if (record.starts_with(kJsonNumber) && record.substr(end).starts_with(','))
+    return std::string(kJsonNumber) + digits + std::string(record.substr(end));
+  Json json = Json::parse(record, nullptr, false);  // written by somebody else, in another order
+  json["number"] = number;
+  return dump(json) + '\n';
+}
+
+std::optional<std::string> header_of(TextFormat format, std::string_view record) {
+  if (format == TextFormat::kCsv) {
+    const auto fields = csv_fields(record);
+    if (!fields || fields->size() <= kFixedColumns || (*fields)[kStatus] != kHeader)
+      return std::nullopt;
+    return (*fields)[kReason];
+  }
+  const auto json = Json::parse(record, nullptr, false);
+  if (!json.is_object() || !json.contains("header")) return std::nullopt;
+  return dump(json["header"]);
+}
+
+std::optional<StoredRow> stored_row(TextFormat format, const RowShape& shape,
+                                    std::string_view record) {
+  return format == TextFormat::kCsv ? csv_row(shape, record) : json_row(record);
+}
+
+std::size_t record_end(TextFormat format, std::string_view text) {
+  bool within = false;
+  for (std::size_t at = text.find_first_of("\"\n"); at != text.npos;
+       at = text.find_first_of("\"\n", at + 1)) {
+    if (text[at] == '"' && format == TextFormat::kCsv)
+      within = !within;
+    else if (text[at] == '\n' && !within)
+      return at + 1;
+  }
+  return text.npos;
+}
+
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    text += kDigits[static_cast<unsigned char>(byte) >> 4];
+    text += kDigits[static_cast<unsigned char>(byte) & 15];
+  }
+  return text;
+}
+
+std::optional<std::string> from_hex(std::string_view digits) {
+  if (digits.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  for (size_t i = 0; i < digits.size(); i += 2) {
+    unsigned value = 0;
+    const char* end = digits.data() + i + 2;
+    if (std::from_chars(digits.data() + i, end, value, 16).ptr != end) return std::nullopt;
+    bytes += static_cast<char>(value);
+  }
+  return bytes;
+}
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty())
+    if (!take_code_point(text)) return false;
+  return true;
+}
+
+std::string as_utf8(std::string_view text) {
+  std::string valid;
+  while (!text.empty()) {
+    const std::string_view before = text;
+    if (take_code_point(text))
+      valid += before.substr(0, before.size() - text.size());
+    else
+      valid += "\xEF\xBF\xBD";
+  }
+  return valid;
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,45 @@
+/// Rows as lines of text: CSV (RFC 4180) and JSONL.
+///
+/// The first record has the number 0 and the status "header": it says in JSON what made the file.
+/// CSV has a line with the names of its columns before it. A record ends with a line break that is
+/// not within quotes; what comes after the last one is torn.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tools/batch/results/row.h"
+
+namespace vit::tools {
+
+enum class TextFormat { kCsv, kJsonl };
+
+/// What stands at the top of a file. `header` is a JSON object on one line.
+std::string opening(TextFormat format, const RowShape& shape, std::string_view header);
+
+/// `numbers_sum` is the checksum of numbers that stand elsewhere.
+std::string to_record(TextFormat format, const RowShape& shape, const Row& row,
+                      std::optional<std::uint32_t> numbers_sum = {});
+
+/// The record of a row with another number.
+std::string renumbered(TextFormat format, std::string_view record, std::uint64_t number);
+
+/// The JSON object of a file's header record, none if it is not one.
+std::optional<std::string> header_of(TextFormat format, std::string_view record);
+
+/// None if the record is damaged.
+std::optional<StoredRow> stored_row(TextFormat format, const RowShape& shape,
+                                    std::string_view record);
+
+/// The end of the first record in `text`, with its line break; npos: it is not whole.
+std::size_t record_end(TextFormat format, std::string_view text);
+
+/// Bytes as hexadecimal digits, and back; none where they are not.
+std::string to_hex(std::string_view bytes);
+std::optional<std::string> from_hex(std::string_view digits);
+bool is_utf8(std::string_view text);
+/// Bytes that are not UTF-8 become U+FFFD.
+std::string as_utf8(std::string_view text);
+
+}  // namespace vit::tools

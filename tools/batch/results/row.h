@@ -1,0 +1,50 @@
+/// The answer for one input, whatever it is written to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/batch/inputs/inputs.h"
+#include "vit/model/classifier.h"
+
+namespace vit::tools {
+
+struct Row {
+  Input input;
+  std::string reason;  ///< why there is no answer, empty otherwise
+  std::vector<Prediction> predictions;
+  std::vector<float> features;
+  std::string damage{};  ///< of the image that the answer stands for, empty: none known
+
+  bool failed() const { return !reason.empty(); }
+  /// What the column `reason` says.
+  std::string remark() const { return failed() || damage.empty() ? reason : "damaged: " + damage; }
+};
+
+/// What a row holds besides number, path, status and reason.
+struct RowShape {
+  size_t top = 0;                  ///< columns for this many classes
+  std::vector<size_t> features{};  ///< extents of an array of numbers: [D], [N, D], or none
+  bool csv_safe = false;           ///< cells of CSV that spreadsheets would run begin with '
+
+  size_t numbers() const;  ///< in that array
+};
+
+inline size_t RowShape::numbers() const {
+  size_t product = features.empty() ? 0 : 1;
+  for (const size_t extent : features) product *= extent;
+  return product;
+}
+
+/// A row that an earlier run has written, as far as resuming and sorting need it.
+struct StoredRow {
+  std::uint64_t number = 0;
+  std::string path;
+  bool failed = false;
+  std::optional<size_t> best_class{};          ///< none: failed, or no class was likely enough
+  std::optional<std::uint32_t> numbers_sum{};  ///< checksum of the row in the .npy
+};
+
+}  // namespace vit::tools

@@ -1,0 +1,84 @@
+/// Rows in a table of an SQLite database.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tools/batch/results/row.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace vit::tools {
+
+/// Table "results": id, number, path, status, reason, class, label, probability, predictions. The
+/// row with number 0 is the header. A path that is not UTF-8 is a BLOB.
+///
+/// Table "sums": for each transaction the id of its last row and the CRC-32 of its rows.
+class SqliteFile {
+ public:
+  /// Touches nothing yet.
+  explicit SqliteFile(const std::filesystem::path& path);
+  ~SqliteFile();
+  SqliteFile(const SqliteFile&) = delete;
+  SqliteFile& operator=(const SqliteFile&) = delete;
+
+  /// Looks into the database without changing it; only one of ours is then opened for writing.
+  std::optional<std::string> read_header();
+  /// Throws an Error if the database is damaged or its rows are not what was written.
+  std::optional<StoredRow> next();
+  /// A new database; the old one is removed.
+  void start(std::string_view header);
+  void append(const Row& row);
+  /// Commits what was appended.
+  void flush();
+  void finish();
+
+  /// Moves what stands in the log of a database into its file, as far as its readers allow.
+  static void settle(const std::filesystem::path& path);
+
+  /// Appends the row that next() of `other` gave, with this number.
+  void append_stored(SqliteFile& other, std::uint64_t number);
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const;
+  };
+  using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
+
+  void open(int flags);
+  void open_to_write();
+  void close();
+  std::optional<std::string> look();
+  void quick_check();
+  /// Empty, or what is wrong with the length of the file.
+  std::string cut_short();
+  void read_first_sum();
+  void read_next_sum();
+  /// Compares where a block ends; `id` is that of the row that was read, or of none.
+  void check_row(std::optional<std::int64_t> id);
+  /// The checksum of the rows of this transaction.
+  void insert_sum();
+  Statement prepare(const char* sql);
+  void execute(const char* sql);
+  void begin();
+  void step(sqlite3_stmt* statement);
+  [[noreturn]] void refuse(const char* what);
+
+  std::string path_;
+  sqlite3* database_ = nullptr;
+  Statement reading_;
+  Statement inserting_;
+  Statement sums_;
+  bool writing_ = false;           ///< within a transaction
+  std::int64_t block_end_ = 0;     ///< the id where the current block ends, 0: there are no more
+  std::uint32_t block_sum_ = 0;    ///< as it was written
+  std::uint32_t sum_ = 0;          ///< as it is read
+  std::uint64_t rows_ = 0;         ///< read
+  std::uint64_t block_start_ = 0;  ///< rows before the block
+};
+
+}  // namespace vit::tools

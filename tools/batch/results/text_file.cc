@@ -1,0 +1,185 @@
+#include "tools/batch/results/text_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "tools/output/terminal.h"
+#include "vit/base/error.h"
+
+namespace vit::tools {
+namespace {
+
+constexpr std::size_t kReadSize = std::size_t{1} << 18;
+constexpr std::size_t kPendingSize = std::size_t{1} << 20;
+
+}  // namespace
+
+TextFile::TextFile(const std::filesystem::path& path, TextFormat format, const RowShape& shape)
+    : path_(path.string()), format_(format), shape_(shape) {
+  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) fail(path_, ": cannot write: ", std::strerror(errno));
+  sums_.emplace(path);
+}
+
+TextFile::TextFile(TextFormat format, const RowShape& shape)
+    : path_("standard output"), format_(format), shape_(shape), file_(STDOUT_FILENO), pipe_(true) {
+  at_end_ = true;
+}
+
+TextFile::~TextFile() {
+  if (!pipe_ && file_ >= 0) ::close(file_);
+}
+
+std::optional<std::string> TextFile::read_header() {
+  if (pipe_) return std::nullopt;
+  const bool columns = format_ == TextFormat::kCsv;
+  const bool complete = (!columns || read_record()) && read_record();
+  const auto header = complete ? header_of(format_, record_) : std::nullopt;
+  if (header) return header;
+  const bool damaged = !sums_->damage().empty();
+  // A header that was torn begins as ours does; anything else is somebody's file.
+  const std::string ours = opening(format_, shape_, "{");
+  const std::string_view start = std::string_view(ours).substr(0, columns ? ours.find('\n') : 20);
+  lseek(file_, 0, SEEK_SET);
+  buffer_.clear();
+  taken_ = 0;
+  whole_ = 0;
+  read_more();
+  const std::string_view there = std::string_view(buffer_).substr(0, start.size());
+  if (complete || !start.starts_with(there))
+    fail(path_, ": exists and is not a file of results by vit; give another name, or remove it");
+  if (damaged) fail(path_, ": its header is damaged; restore a copy of the file, or remove it");
+  return std::nullopt;
+}
+
+std::optional<StoredRow> TextFile::next() {
+  if (at_end_) return std::nullopt;
+  const bool found = read_record();
+  if (!sums_->damage().empty()) throw DamagedRows(sums_->damage());
+  if (!found) return std::nullopt;
+  const auto row = stored_row(format_, shape_, record_);
+  if (row) {
+    ++rows_;
+    return row;
+  }
+  whole_ -= record_.size();
+  // Only the last one may be torn; a line break can be part of what is torn.
+  if (read_record())
+    throw DamagedRows(path_ + ": row " + std::to_string(rows_ + 1) +
+                      " is damaged, and others come after it; start anew with --restart");
+  if (!sums_->damage().empty()) throw DamagedRows(sums_->damage());
+  return std::nullopt;
+}
+
+void TextFile::start(std::string_view header) {
+  if (sums_) sums_->start();  // before the file: rows without checksums are not refused
+  if (!pipe_ && (::ftruncate(file_, 0) != 0 || lseek(file_, 0, SEEK_SET) != 0))
+    fail(path_, ": cannot write: ", std::strerror(errno));
+  whole_ = rows_ = 0;
+  at_end_ = true;
+  pending_ = opening(format_, shape_, header);
+  flush();
+}
+
+void TextFile::append(const Row& row, std::optional<std::uint32_t> numbers_sum) {
+  append_record(to_record(format_, shape_, row, numbers_sum));
+}
+
+void TextFile::append_stored(const TextFile& other, std::uint64_t number) {
+  append_record(renumbered(format_, other.record_, number));
+}
+
+void TextFile::append_record(std::string_view record) {
+  go_to_end();
+  pending_ += record;
+  ++rows_;
+  if (pending_.size() >= kPendingSize) flush();
+}
+
+void TextFile::flush() {
+  if (pending_.empty()) return;
+  write_all(pending_);
+  whole_ += pending_.size();
+  if (sums_) sums_->add(pending_);
+  pending_.clear();
+  if (sums_) sums_->mark(rows_);
+}
+
+void TextFile::finish() {
+  go_to_end();
+  flush();
+  if (pipe_) return;
+  if (::fdatasync(file_) != 0) fail(path_, ": cannot write: ", std::strerror(errno));
+  sums_->mark(rows_);  // a file that had none
+  sums_->sync();
+}
+
+bool TextFile::read_record() {
+  while (true) {
+    const auto rest = std::string_view(buffer_).substr(taken_);
+    const std::size_t end = record_end(format_, rest);
+    if (end != rest.npos) {
+      record_ = rest.substr(0, end);
+      taken_ += end;
+      whole_ += end;
+      return true;
+    }
+    if (!read_more()) return false;
+  }
+}
+
+bool TextFile::read_more() {
+  buffer_.erase(0, taken_);
+  taken_ = 0;
+  const std::size_t had = buffer_.size();
+  buffer_.resize(had + kReadSize);
+  ssize_t count = 0;
+  do count = ::read(file_, buffer_.data() + had, kReadSize);
+  while (count < 0 && errno == EINTR);
+  if (count < 0) fail(path_, ": cannot read: ", std::strerror(errno));
+  buffer_.resize(had + static_cast<std::size_t>(count));
+  sums_->check(std::string_view(buffer_).substr(had));
+  return count > 0;
+}
+
+void TextFile::go_to_end() {
+  if (at_end_) return;
+  while (next()) {
+  }
+  cut();
+}
+
+void TextFile::forget_from_here() {
+  whole_ -= record_.size();
+  --rows_;
+  cut();
+}
+
+void TextFile::cut() {
+  at_end_ = true;
+  buffer_ = {};
+  sums_->go_on(file_, whole_);
+  if (::ftruncate(file_, static_cast<off_t>(whole_)) != 0 || lseek(file_, 0, SEEK_END) < 0)
+    fail(path_, ": cannot write: ", std::strerror(errno));
+}
+
+void TextFile::write_all(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(file_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const int error = errno;
+      if (pipe_ && error == EPIPE) throw OutputClosed();
+      // What is there stays whole rows, also for those who read it as it is.
+      if (!pipe_ && ::ftruncate(file_, static_cast<off_t>(whole_)) == 0) pending_.clear();
+      fail(path_, ": cannot write: ", std::strerror(error));
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,69 @@
+/// Rows as lines of a file that only grows, so that whatever ends the program leaves whole rows and
+/// at most one torn one behind.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "tools/batch/results/record.h"
+#include "tools/batch/results/sums.h"
+
+namespace vit::tools {
+
+class TextFile {
+ public:
+  /// Opens or creates. Throws an Error.
+  TextFile(const std::filesystem::path& path, TextFormat format, const RowShape& shape);
+  /// Standard output, where nothing can be read.
+  TextFile(TextFormat format, const RowShape& shape);
+  ~TextFile();
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
+
+  /// The header that is there; none: the file is new, or was torn within its header. Throws an
+  /// Error if the file holds something else. To be called first.
+  std::optional<std::string> read_header();
+  /// The next of the rows that are there. Throws an Error if one before the last is damaged, or if
+  /// the file is not what was written by its checksums.
+  std::optional<StoredRow> next();
+  /// Takes the row that next() gave, and all after it, for torn.
+  void forget_from_here();
+
+  /// Empties the file and writes its header.
+  void start(std::string_view header);
+  /// `numbers_sum` is the checksum of numbers that stand elsewhere.
+  void append(const Row& row, std::optional<std::uint32_t> numbers_sum = {});
+  /// Appends the row that next() of `other` gave, with this number.
+  void append_stored(const TextFile& other, std::uint64_t number);
+  size_t pending_bytes() const { return pending_.size(); }
+  /// What was appended, to the operating system. Throws an Error; what was there stays whole.
+  void flush();
+  /// A torn last row is cut off, all is flushed and on the disk.
+  void finish();
+
+ private:
+  void append_record(std::string_view record);
+  bool read_record();
+  bool read_more();
+  void go_to_end();
+  void cut();
+  void write_all(std::string_view bytes);
+
+  std::string path_;
+  TextFormat format_;
+  RowShape shape_;
+  int file_ = -1;
+  bool pipe_ = false;        ///< cannot be read or cut
+  bool at_end_ = false;      ///< all rows are read, and the torn one cut off
+  std::string buffer_;       ///< read, not yet taken
+  std::size_t taken_ = 0;    ///< of the buffer
+  std::uint64_t whole_ = 0;  ///< bytes of whole records so far
+  std::uint64_t rows_ = 0;   ///< whole ones so far
+  std::string record_;
+  std::string pending_;            ///< appended, not yet written
+  std::optional<BlockSums> sums_;  ///< of a file
+};
+
+}  // namespace vit::tools

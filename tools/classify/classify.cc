@@ -1,0 +1,184 @@
+#include "tools/classify/classify.h"
+
+#include "patch/image/pixel_budget.h"
+#include "tools/cli/image_input.h"
+#include "tools/cli/model_options.h"
+#include "tools/output/predictions.h"
+#include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
+#include "vit/base/error.h"
+#include "vit/model/classifier.h"
+
+namespace vit::tools {
+namespace {
+
+constexpr std::string_view kExamples =
+    "  vit classify -m deit_tiny_patch16_224 cat.jpg\n"
+    "  vit classify -m model.safetensors -k 1 --json photos/*.jpg > results.json\n"
+    "  vit classify -m deit_tiny_patch16_224 --image-size 384 - < dog.webp\n";
+
+// Enough images to keep the workers busy; few enough pixels to keep the memory small.
+constexpr size_t kBatchImages = 16;
+constexpr size_t kBatchBytes = size_t{256} << 20;
+
+struct Settings {
+  ModelSettings model;
+  std::vector<std::string> files;
+  size_t top = 5;
+  bool json = false;
+  bool logits = false;
+};
+
+cxxopts::Options classify_options() {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  const auto text_or = [&](const char* value) { return text()->default_value(value); };
+  cxxopts::Options options(
+      "vit classify", "Name the most likely classes of each image (JPEG, PNG, WebP, BMP, TIFF).\n");
+  options.custom_help("[-m MODEL] [OPTION...] IMAGE...");
+  options.add_options("", {
+                              {"m,model", kModelHelp, text(), "MODEL"},
+                              {"k,top", "classes per image", text_or("5"), "N"},
+                              {"h,help", "this text"},
+                          });
+  options.add_options(
+      "Output",
+      {
+          {"json", "one JSON document instead of text"},
+          {"logits", "the raw outputs too"},
+          {"temperature", "divide the logits by T: above 1 evens the answer, below 1 sharpens it",
+           text_or("1"), "T"},
+          {"ablate", "answer without these attention heads, both numbers from 0", text(),
+           "LAYER:HEAD,..."},
+      });
+  add_quiet_option(options);
+  add_model_options(options);
+  add_merge_option(options);
+  return options;
+}
+
+void check_operands(const Settings& settings) {
+  if (settings.files.empty())
+    fail_usage("no image given, expected one or more files, or - for one on standard input");
+  check_standard_input(settings.files);
+}
+
+Settings parse_settings(const cxxopts::ParseResult& arguments) {
+  Settings settings;
+  settings.model = parse_model_settings(arguments);
+  ClassifierOptions& classifier = settings.model.classifier;
+  const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
+  classifier.temperature = parse_positive("--temperature", text("temperature"));
+  if (arguments.count("ablate")) classifier.ablate = parse_heads("--ablate", text("ablate"));
+  settings.files = arguments.unmatched();
+  settings.top = parse_count("--top", text("top"), 1, 1'000'000);
+  settings.json = arguments.count("json") != 0;
+  settings.logits = arguments.count("logits") != 0;
+  check_operands(settings);
+  return settings;
+}
+
+/// Collects images into batches and writes the results in the order of the command line.
+class Run {
+ public:
+  Run(const Settings& settings, const Classifier& classifier)
+      : settings_(settings),
+        classifier_(classifier),
+        style_(output_style()),
+        budget_(settings.model.max_pixels, [this] { finish_batch(); }) {
+    style_.multi_label = classifier.config().multi_label;
+    style_.logits = settings.logits;
+  }
+
+  int classify_all() {
+    if (settings_.json) write_output(json_opening(classifier_.name(), classifier_.recipe()));
+    for (const auto& file : settings_.files) add(file);
+    finish_batch();
+    if (settings_.json) write_output(json_closing());
+    return failed_ ? 1 : 0;
+  }
+
+ private:
+  void add(const std::string& file) {
+    ImageResult result{.file = file, .error = {}, .predictions = {}, .logits = {}};
+    try {
+      // May finish the batch, to make room.
+      images_.push_back(read_image_input(file, settings_.model.decoding(&budget_)));
+      bytes_ += images_.back().pixels.size();
+      result.damage = images_.back().damage;
+      say_damage(file, images_.back());
+    } catch (const std::bad_alloc&) {
+      result.error = file + ": out of memory";
+    } catch (const std::exception& error) {
+      result.error = error.what();
+    }
+    results_.push_back(std::move(result));
+    if (images_.size() == kBatchImages || bytes_ >= kBatchBytes) finish_batch();
+  }
+
+  void finish_batch() {
+    auto rows = classifier_.logits(images_);
+    size_t next = 0;
+    for (auto& result : results_) {
+      if (result.error.empty()) answer(std::move(rows.at(next++)), result);
+      write(result);
+    }
+    results_.clear();
+    images_.clear();
+    bytes_ = 0;
+  }
+
+  void answer(std::vector<float> logits, ImageResult& result) const {
+    try {
+      check_answer(logits);
+    } catch (const Error& error) {
+      result.error = result.file + ": " + error.what();
+      return;
+    }
+    result.predictions = classifier_.top(classifier_.probabilities(logits), settings_.top);
+    result.logits = std::move(logits);
+  }
+
+  void write(ImageResult& result) {
+    failed_ = failed_ || !result.error.empty();
+    if (settings_.json) {
+      const std::string repeated = result.file + ": ";
+      if (result.error.starts_with(repeated)) result.error.erase(0, repeated.size());
+      write_output((written_ ? ",\n" : "") + json_image(result, settings_.logits));
+    } else if (result.error.empty()) {
+      write_output((written_ ? "\n" : "") + to_text(result, style_));
+    } else {
+      write_message(printable(result.error));
+      return;
+    }
+    written_ = true;
+  }
+
+  const Settings& settings_;
+  const Classifier& classifier_;
+  TextStyle style_;
+  patch::PixelBudget budget_;         ///< before the images, which give back to it
+  std::vector<ImageResult> results_;  ///< of the batch, in order
+  std::vector<Image> images_;         ///< those of them that could be read
+  size_t bytes_ = 0;
+  bool written_ = false;
+  bool failed_ = false;
+};
+
+}  // namespace
+
+int run_classify(Arguments arguments) {
+  cxxopts::Options options = classify_options();
+  const auto parsed = parse(options, arguments);
+  if (parsed.count("help")) {
+    write_output(help_text(options, {"", "Image", "Output", "Machine"}, kExamples));
+    return 0;
+  }
+  const Settings settings = parse_settings(parsed);
+  const Classifier classifier = load_classifier(settings.model);
+  if (classifier.config().classes == 0)
+    fail(settings.model.model, ": ", classifier.name(), " has no classifier, its output is ",
+         classifier.config().outputs(), " features; give a model with a classification head");
+  return Run(settings, classifier).classify_all();
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,148 @@
+#include "tools/cli/cache.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tools/output/file.h"
+#include "vit/base/error.h"
+#include "weights/known/catalogue.h"
+#include "weights/known/default_model.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kManifest = ".pulled.json";
+constexpr const char* kMainRevision = "main";
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+/// "refs/pr/1" is one folder.
+std::string folder_name(std::string revision) {
+  for (size_t at; (at = revision.find('/')) != std::string::npos;) revision.replace(at, 1, "--");
+  return revision;
+}
+
+std::optional<fs::path> pulled_folder(const std::string& hub, const std::string& revision) {
+  const fs::path folder = model_folder(hub, revision);
+  if (!read_pulled(folder)) return {};
+  return folder;
+}
+
+[[noreturn]] void fail_several(const std::string& name, const std::vector<std::string>& names) {
+  std::string list;
+  for (const auto& one : names) list += "\n  " + one;
+  fail(name, ": several pulled models have this architecture, name one of them:", list);
+}
+
+/// Of the models that the catalogue knows by this name, the one that was pulled.
+std::optional<fs::path> find_known(const std::string& name) {
+  const auto known = weights::find_in_catalogue(name);
+  std::vector<std::string> names;
+  std::optional<fs::path> found;
+  for (const auto& model : known) {
+    const auto folder = pulled_folder(model.hub, kMainRevision);
+    if (!folder) continue;
+    found = folder;
+    names.push_back(model.name);
+  }
+  if (names.size() > 1) fail_several(name, names);
+  if (!found && !known.empty()) fail(name, ": is not pulled yet: vit pull ", name);
+  return found;
+}
+
+}  // namespace
+
+std::uintmax_t PulledModel::bytes() const {
+  std::uintmax_t sum = 0;
+  for (const auto& [name, file] : files) sum += file.size;
+  return sum;
+}
+
+fs::path cache_folder() {
+  if (const auto home = variable("VIT_HOME"); !home.empty()) return home;
+  // The standard demands an absolute path and passes over any other.
+  if (const fs::path cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "vit";
+  const std::string home = variable("HOME");
+  if (home.empty())
+    fail("no cache folder: neither VIT_HOME nor XDG_CACHE_HOME nor HOME is set, set one of them");
+  return fs::path(home) / ".cache" / "vit";
+}
+
+fs::path model_folder(const std::string& hub, const std::string& revision) {
+  const std::string suffix = revision == kMainRevision ? "" : "@" + folder_name(revision);
+  return cache_folder() / "models" / (hub + suffix);
+}
+
+std::optional<PulledModel> read_pulled(const fs::path& folder) {
+  std::ifstream file(folder / kManifest);
+  const Json json = Json::parse(file, nullptr, false);
+  if (!json.is_object()) return {};
+  try {
+    PulledModel model{.hub = json.at("hub"),
+                      .revision = json.at("revision"),
+                      .commit = json.at("commit"),
+                      .files = {}};
+    for (const auto& [name, entry] : json.at("files").items())
+      model.files[name] = {entry.at("size"), entry.at("etag")};
+    return model;
+  } catch (const Json::exception&) {
+    return {};  // as good as not pulled
+  }
+}
+
+void write_pulled(const fs::path& folder, const PulledModel& model) {
+  Json json{{"hub", model.hub}, {"revision", model.revision}, {"commit", model.commit}};
+  for (const auto& [name, file] : model.files)
+    json["files"][name] = {{"size", file.size}, {"etag", file.etag}};
+  write_file(folder / kManifest, json.dump(2) + "\n");
+}
+
+std::vector<PulledModel> pulled_models() {
+  std::vector<PulledModel> models;
+  std::error_code ignored;
+  for (const auto& owner : fs::directory_iterator(cache_folder() / "models", ignored))
+    for (const auto& folder : fs::directory_iterator(owner.path(), ignored))
+      if (auto model = read_pulled(folder.path())) models.push_back(std::move(*model));
+  std::ranges::sort(models, [](const PulledModel& a, const PulledModel& b) {
+    return std::pair(a.hub, a.revision) < std::pair(b.hub, b.revision);
+  });
+  return models;
+}
+
+bool is_hub_name(const std::string& name) {
+  const size_t slash = name.find('/');
+  if (slash == std::string::npos || name.find('/', slash + 1) != std::string::npos) return false;
+  const auto part = [](std::string_view text) {
+    return !text.empty() && std::isalnum(static_cast<unsigned char>(text.front())) != 0 &&
+           std::ranges::all_of(text, [](unsigned char c) {
+             return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+           });
+  };
+  return part(std::string_view(name).substr(0, slash)) &&
+         part(std::string_view(name).substr(slash + 1));
+}
+
+fs::path find_model(const std::string& name) {
+  std::error_code ignored;
+  if (name.empty()) return find_model(weights::default_model().string());
+  if (fs::exists(name, ignored)) return name;
+  if (auto known = find_known(name)) return *known;
+  const size_t at = name.find('@');
+  const std::string hub = name.substr(0, at);
+  if (!is_hub_name(hub)) return name;
+  const std::string revision = at == std::string::npos ? kMainRevision : name.substr(at + 1);
+  if (auto folder = pulled_folder(hub, revision)) return *folder;
+  const std::string more = at == std::string::npos ? "" : " --revision " + revision;
+  fail(name, ": no such file or folder, and not pulled; if the hub has it: vit pull ", hub, more);
+}
+
+}  // namespace vit::tools

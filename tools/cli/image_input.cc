@@ -1,0 +1,44 @@
+#include "tools/cli/image_input.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "patch/image/image_bytes.h"
+#include "tools/cli/options.h"
+#include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
+#include "vit/base/error.h"
+
+namespace vit::tools {
+
+void check_standard_input(const std::vector<std::string>& files) {
+  const auto inputs = std::ranges::count(files, kStandardInput);
+  if (inputs > 1) fail_usage("'-' given ", inputs, " times, but there is one standard input");
+  if (inputs == 1 && isatty(STDIN_FILENO) == 1)
+    fail_usage(
+        "'-' reads an image from standard input, which is a terminal; feed it with '< FILE'");
+}
+
+std::string shown_name(const std::string& file) {
+  return file == kStandardInput ? "standard input" : file;
+}
+
+patch::Image read_image_input(const std::string& file, const patch::DecodeOptions& options) {
+  if (file == kStandardInput)
+    return patch::decode(patch::read_image_bytes(STDIN_FILENO, shown_name(file)), shown_name(file),
+                         options);
+  std::error_code unreadable;  // which the reader has words for
+  if (std::filesystem::is_directory(file, unreadable))
+    fail(file, ": is a folder, expected an image; give its files, such as ", file,
+         file.ends_with('/') ? "" : "/", "*.jpg");
+  return patch::read_image(file, options);
+}
+
+void say_damage(const std::string& file, const patch::Image& image) {
+  if (!image.damage.empty())
+    write_message(printable(shown_name(file) + ": damaged: " + image.damage));
+}
+
+}  // namespace vit::tools

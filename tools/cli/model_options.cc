@@ -1,0 +1,208 @@
+#include "tools/cli/model_options.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+
+#include "patch/patchify.h"
+#include "tools/cli/cache.h"
+#include "tools/output/terminal.h"
+#include "vit/base/error.h"
+#include "weights/checkpoint.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+PositionResampling parse_positions(const std::string& text) {
+  using enum PositionResampling;
+  std::vector<std::pair<std::string_view, PositionResampling>> choices;
+  for (const auto way : {kBilinear, kBilinearAlignCorners, kBicubic, kBicubicAntialias})
+    choices.emplace_back(to_string(way), way);
+  return parse_choice("--positions", text, choices);
+}
+
+HeadId parse_head(std::string_view option, std::string_view text, std::string_view all) {
+  const size_t colon = text.find(':');
+  const auto number = [&](std::string_view digits) {
+    if (digits.empty() || digits.size() > 4 ||
+        !std::ranges::all_of(digits, [](unsigned char c) { return std::isdigit(c) != 0; }))
+      fail_usage("option '", option, "' got '", all,
+                 "', expected heads as LAYER:HEAD,LAYER:HEAD, such as 3:0,11:2");
+    return static_cast<size_t>(std::stoul(std::string(digits)));
+  };
+  if (colon == text.npos) number("");
+  return {number(text.substr(0, colon)), number(text.substr(colon + 1))};
+}
+
+/// Throws a UsageError if --image-size is what the model cannot be loaded with.
+void blame_image_size(const ModelSettings& settings) {
+  const ClassifierOptions& options = settings.classifier;
+  if (options.image_height == 0) return;
+  const auto config = weights::open(find_model(settings.model), {.heads = options.heads}).config;
+  try {
+    patch::patch_grid(options.image_height, options.image_width, config.patch_height,
+                      config.patch_width);
+  } catch (const Error& error) {
+    fail_usage("option '--image-size': ", error.what());
+  }
+}
+
+bool variable_is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+/// A forgotten -m would otherwise pass unnoticed: the model answers whatever it is shown.
+void name_default_model(const Classifier& classifier) {
+  constexpr size_t kShown = 10;
+  const auto& labels = classifier.labels();
+  std::string known;
+  for (size_t i = 0; i < std::min(kShown, labels.size()); ++i)
+    known += (i == 0 ? ": " : ", ") + labels[i];
+  write_message("no -m given: the model that comes with vit answers; it knows " +
+                std::to_string(classifier.config().classes) + " classes" + known +
+                (labels.size() > kShown ? ", ..." : ""));
+}
+
+}  // namespace
+
+bool looks_like_image(std::string_view name) {
+  constexpr std::array<std::string_view, 7> kEndings{".jpg", ".jpeg", ".png", ".webp",
+                                                     ".bmp", ".tif",  ".tiff"};
+  std::string ending = fs::path(name).extension().string();
+  std::ranges::transform(ending, ending.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::find(kEndings, ending) != kEndings.end();
+}
+
+void add_model_options(cxxopts::Options& options) {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  options.add_options(
+      "Image",
+      {
+          {"image-size", "run the model at another input size, in pixels", text(), "N|HxW"},
+          {"positions",
+           "how positions are resampled for it: bilinear, bilinear-align-corners, bicubic or "
+           "bicubic-antialias",
+           text(), "HOW"},
+          {"exif", "the camera's orientation tag: apply or ignore", text()->default_value("apply"),
+           "HOW"},
+          {"max-pixels", kMaxPixelsHelp, text()->default_value("500M"), "N"},
+      });
+  options.add_options(
+      "Machine",
+      {
+          {"threads", "worker threads, all of the machine's unless given", text(), "N"},
+          {"heads", "attention heads per layer, for a weight file that does not say", text(), "N"},
+          {"precision",
+           "of the blocks' linear layers: f32, or int8 (1.5 to 2 times as fast, a little less "
+           "exact); "
+           "what the weights are stored in unless given",
+           text(), "TYPE"},
+          {"max-tokens", "refuse a model of more tokens (32768)", text(), "N"},
+      });
+}
+
+void add_merge_option(cxxopts::Options& options) {
+  options.add_options("Machine",
+                      {{"merge",
+                        "after each layer the N most alike pairs of tokens become one: faster, a "
+                        "little less accurate",
+                        cxxopts::value<std::string>(), "N"}});
+}
+
+void add_quiet_option(cxxopts::Options& options) {
+  options.add_options("", {{"q,quiet", "no word about the model where -m is not given"}});
+}
+
+ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
+  ModelSettings settings;
+  const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
+  if (arguments.count("model")) settings.model = text("model");
+  settings.quiet = arguments.count("quiet") != 0;
+  settings.exif = parse_choice<patch::Exif>(
+      "--exif", text("exif"), {{"apply", patch::Exif::kApply}, {"ignore", patch::Exif::kIgnore}});
+  settings.max_pixels = parse_pixel_count("--max-pixels", text("max-pixels"));
+  ClassifierOptions& options = settings.classifier;
+  if (arguments.count("image-size")) {
+    const PixelSize size = parse_pixel_size("--image-size", text("image-size"));
+    options.image_height = size.height;
+    options.image_width = size.width;
+  }
+  if (arguments.count("positions")) options.positions = parse_positions(text("positions"));
+  if (arguments.count("threads"))
+    options.threads = parse_count("--threads", text("threads"), 1, 1024);
+  if (arguments.count("heads")) options.heads = parse_count("--heads", text("heads"), 1, 1024);
+  if (arguments.count("precision"))
+    options.precision = parse_choice<Precision>(
+        "--precision", text("precision"), {{"f32", Precision::kF32}, {"int8", Precision::kInt8}});
+  if (arguments.count("max-tokens"))
+    options.most_tokens = parse_count("--max-tokens", text("max-tokens"), 1, size_t{1} << 40);
+  if (arguments.count("merge")) options.merge = parse_count("--merge", text("merge"), 0, 1'000'000);
+  return settings;
+}
+
+patch::DecodeOptions ModelSettings::decoding(patch::PixelBudget* budget) const {
+  patch::DecodeOptions options(exif);
+  options.max_pixels = max_pixels;
+  options.budget = budget;
+  return options;
+}
+
+Classifier load_classifier(const ModelSettings& settings) {
+  try {
+    Classifier classifier = Classifier::load(find_model(settings.model), settings.classifier);
+    if (settings.model.empty() && !settings.quiet && !variable_is_set("VIT_MODEL"))
+      name_default_model(classifier);
+    return classifier;
+  } catch (const TooManyTokens& error) {
+    fail(error.what(), ": --image-size N, --max-tokens N");
+  } catch (const Error&) {
+    blame_image_size(settings);
+    throw;
+  }
+}
+
+std::vector<HeadId> parse_heads(std::string_view option, std::string_view text) {
+  std::vector<HeadId> heads;
+  const std::string_view all = text;
+  while (true) {
+    const size_t comma = text.find(',');
+    heads.push_back(parse_head(option, text.substr(0, comma), all));
+    if (comma == text.npos) return heads;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::vector<std::string> image_files(const std::vector<std::string>& operands) {
+  std::vector<std::string> files;
+  for (const auto& operand : operands) {
+    std::error_code problem;  // a file that cannot be looked at has its message when it is read
+    if (!fs::is_directory(operand, problem)) {
+      files.push_back(operand);
+      continue;
+    }
+    std::vector<std::string> found;
+    fs::directory_iterator entries(operand, problem);
+    for (; !problem && entries != fs::directory_iterator(); entries.increment(problem)) {
+      std::error_code unknown;
+      if (entries->is_regular_file(unknown) &&
+          looks_like_image(entries->path().filename().string()))
+        found.push_back(entries->path().string());
+    }
+    if (problem) fail(operand, ": cannot list this folder: ", problem.message());
+    if (found.empty())
+      fail(operand,
+           ": no image in this folder, expected files that end in .jpg, .png, .webp, "
+           ".bmp or .tif");
+    std::ranges::sort(found);
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
+
+}  // namespace vit::tools

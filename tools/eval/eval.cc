@@ -1,0 +1,143 @@
+#include "tools/eval/eval.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+#include "patch/image/pixel_budget.h"
+#include "tools/cli/cache.h"
+#include "tools/cli/model_options.h"
+#include "tools/eval/data.h"
+#include "tools/eval/report.h"
+#include "tools/output/file.h"
+#include "tools/output/format.h"
+#include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
+#include "vit/base/error.h"
+
+namespace vit::tools {
+namespace {
+
+constexpr std::string_view kExamples =
+    "  vit eval -m deit_tiny_patch16_224 imagenet/val\n"
+    "  vit eval -m mine.safetensors photos/ -o report\n"
+    "  vit eval -m mine.safetensors labels.csv --json > figures.json\n"
+    "\n"
+    "DATA is a folder of class folders (named by label, WordNet id or index), a folder of\n"
+    "images whose names begin with a WordNet id, or a CSV file of file,label.\n";
+
+struct Settings {
+  ModelSettings model;
+  std::string data;
+  std::string output;
+  size_t worst = 24;
+  bool json = false;
+};
+
+cxxopts::Options eval_options() {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  cxxopts::Options options("vit eval", "Say how often a model is right, and where it is wrong.\n");
+  options.custom_help("[-m MODEL] [OPTION...] DATA");
+  options.add_options(
+      "",
+      {
+          {"m,model", kModelHelp, text(), "MODEL"},
+          {"o,output",
+           "a folder for index.html (figures, worst mistakes), confusion.csv, confusion.png and "
+           "classes.csv; or a name that ends in .html for the page alone",
+           text(), "OUT"},
+          {"worst", "so many mistakes are shown on the page", text()->default_value("24"), "N"},
+          {"json", "one JSON document instead of text"},
+          {"h,help", "this text"},
+      });
+  add_quiet_option(options);
+  add_model_options(options);
+  return options;
+}
+
+Settings parse_settings(const cxxopts::ParseResult& arguments) {
+  Settings settings;
+  settings.model = parse_model_settings(arguments);
+  const auto& operands = arguments.unmatched();
+  if (operands.size() != 1)
+    fail_usage(operands.size(),
+               " operands given, expected one: a folder of class folders, or a "
+               "CSV file of file,label");
+  settings.data = operands.front();
+  if (arguments.count("output")) settings.output = arguments["output"].as<std::string>();
+  settings.worst = parse_count("--worst", arguments["worst"].as<std::string>(), 0, 1000);
+  settings.json = arguments.count("json") != 0;
+  return settings;
+}
+
+/// A line that overwrites itself on a terminal; nothing elsewhere.
+class Progress {
+ public:
+  explicit Progress(std::uint64_t images)
+      : images_(images), terminal_(isatty(STDERR_FILENO) == 1) {}
+  ~Progress() { clear(); }
+
+  void show(const Tally& tally) {
+    if (!terminal_ || tally.images() == 0) return;
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
+    const double rate = static_cast<double>(tally.images()) / passed.count();
+    std::fprintf(stderr, "\r\033[K%s of %s images  %s right  %.0f images/s",
+                 format_count(tally.images()).c_str(), format_count(images_).c_str(),
+                 percentage(tally.top1()).c_str(), rate);
+    std::fflush(stderr);
+  }
+  void clear() const {
+    if (terminal_) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  std::uint64_t images_;
+  bool terminal_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Evaluation run_evaluation(const Settings& settings, const Classifier& classifier,
+                          const LabelledFiles& files) {
+  Progress progress(files.images);
+  const EvaluationHooks hooks{.failed =
+                                  [&](const Failure& failure) {
+                                    progress.clear();
+                                    write_message(printable(failure.name + ": " + failure.reason));
+                                  },
+                              .progressed = [&](const Tally& tally) { progress.show(tally); }};
+  return evaluate(classifier, files.source, settings.worst, hooks);
+}
+
+}  // namespace
+
+int run_eval(Arguments arguments) {
+  cxxopts::Options options = eval_options();
+  const auto parsed = parse(options, arguments);
+  if (parsed.count("help")) {
+    write_output(help_text(options, {"", "Image", "Machine"}, kExamples));
+    return 0;
+  }
+  const Settings settings = parse_settings(parsed);
+  const Classifier classifier = load_classifier(settings.model);
+  const size_t classes = classifier.config().classes;
+  if (classes == 0)
+    fail(settings.model.model, ": ", classifier.name(), " has no classifier, its output is ",
+         classifier.config().outputs(), " features; give a model with a classification head");
+  const ClassNames names(classifier.name(), classifier.labels(), classes);
+  if (!settings.output.empty())
+    check_outputs(evaluation_files(settings.output),
+                  {settings.data, find_model(settings.model.model)});
+  patch::PixelBudget budget(settings.model.max_pixels);
+  const LabelledFiles files = open_labelled(settings.data, names, settings.model.decoding(&budget));
+  const Evaluation evaluation = run_evaluation(settings, classifier, files);
+  if (evaluation.tally.images() == 0)
+    fail(settings.data, ": none of ", evaluation.unreadable, " images could be read");
+  const EvaluationReport report{settings.data, names, evaluation};
+  write_output(settings.json ? evaluation_json(report) : evaluation_text(report));
+  if (!settings.output.empty()) write_evaluation(settings.output, report, files.source.read);
+  return evaluation.unreadable == 0 ? 0 : 1;
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,115 @@
+#include "tools/info/info.h"
+
+#include <filesystem>
+#include <set>
+
+#include "tools/cli/cache.h"
+#include "tools/cli/model_files.h"
+#include "tools/info/model_cost.h"
+#include "tools/info/model_report.h"
+#include "tools/output/terminal.h"
+#include "weights/checkpoint.h"
+#include "weights/demand.h"
+#include "weights/locate.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kExamples =
+    "  vit info deit_tiny_patch16_224\n"
+    "  vit info --tensors model.safetensors\n"
+    "  vit info --json model.pth --heads 6 | jq .encoder\n";
+
+cxxopts::Options info_options() {
+  cxxopts::Options options("vit info",
+                           "Say what a model is: architecture, sizes, recipe, labels, cost.\n");
+  options.custom_help("[MODEL] [OPTION...]");
+  options.add_options("", {
+                              {"tensors", "list every tensor of the model"},
+                              {"json", "one JSON document instead of text"},
+                              {"heads", "attention heads, for a weight file that does not say",
+                               cxxopts::value<std::string>(), "N"},
+                              {"h,help", "this text"},
+                          });
+  return options;
+}
+
+std::string_view name_of(weights::DType dtype) {
+  return dtype == weights::DType::kI8 ? "int8" : to_string(dtype);
+}
+
+std::string dtypes_of(const weights::Weight& weight) {
+  std::set<std::string_view> names;
+  for (const auto& part : weight.parts()) names.insert(name_of(part.dtype));
+  std::string text;
+  for (const auto name : names) text += (text.empty() ? "" : "+") + std::string(name);
+  return text;
+}
+
+/// In the order of the forward pass.
+std::vector<TensorRow> tensors_of(const weights::Checkpoint& checkpoint) {
+  std::vector<TensorRow> rows;
+  for (const auto& demand : weights::demands(checkpoint.config))
+    if (const auto* weight = checkpoint.find(demand.name))
+      rows.push_back({demand.name, weights::to_string(weight->shape()), dtypes_of(*weight)});
+  return rows;
+}
+
+/// Once loaded: integers stay integers, all else becomes f32.
+std::uint64_t memory_of_weights(const weights::Checkpoint& checkpoint) {
+  std::uint64_t sum = 0;
+  for (const auto& [name, weight] : checkpoint.weights())
+    sum += weight.is_int8() ? weight.size() + weight.rows() * sizeof(float)
+                            : weight.size() * sizeof(float);
+  return sum;
+}
+
+ModelReport report_on(const std::string& model, size_t heads) {
+  const fs::path path = find_model(model);
+  const weights::Checkpoint checkpoint = weights::open(path, {.heads = heads});
+  ModelReport report;
+  report.model = model.empty() ? path.string() : model;
+  report.file = weights::locate(path).weights.string();
+  for (const auto& file : weight_files(path)) report.file_bytes += fs::file_size(file);
+  report.format = checkpoint.format;
+  report.layout = checkpoint.layout;
+  for (const auto dtype : checkpoint.dtypes()) report.dtypes.emplace_back(name_of(dtype));
+  report.config = checkpoint.config;
+  report.recipe = checkpoint.recipe;
+  report.labels = checkpoint.labels;
+  report.assumptions = checkpoint.assumptions;
+  report.unused = checkpoint.unused;
+  report.tensors = tensors_of(checkpoint);
+  report.parameters = checkpoint.parameters();
+  report.multiply_adds = multiply_adds(checkpoint.config);
+  report.weight_bytes = memory_of_weights(checkpoint);
+  report.activation_bytes = activation_bytes(checkpoint.config);
+  return report;
+}
+
+}  // namespace
+
+int run_info(Arguments arguments) {
+  cxxopts::Options options = info_options();
+  const auto parsed = parse(options, arguments);
+  if (parsed.count("help")) {
+    write_output(help_text(options, {""}, kExamples));
+    return 0;
+  }
+  const auto& operands = parsed.unmatched();
+  if (operands.size() > 1)
+    fail_usage(operands.size(),
+               " models given, expected one at most: a folder, a weight file or the name ",
+               "of a pulled model");
+  const size_t heads = parsed.count("heads")
+                           ? parse_count("--heads", parsed["heads"].as<std::string>(), 1, 1024)
+                           : 0;
+  const ModelReport report = report_on(operands.empty() ? "" : operands.front(), heads);
+  const bool tensors = parsed.count("tensors") != 0;
+  write_output(parsed.count("json") ? to_json(report, tensors) : to_text(report, tensors));
+  return 0;
+}
+
+}  // namespace vit::tools

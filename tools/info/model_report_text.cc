@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <map>
+
+#include "tools/info/model_report.h"
+#include "tools/output/format.h"
+#include "tools/output/unicode.h"
+
+namespace vit::tools {
+namespace {
+
+constexpr size_t kNameWidth = 14;
+constexpr size_t kShownLabels = 5;
+constexpr size_t kShownUnused = 8;
+
+std::string line(std::string_view name, const std::string& value) {
+  return "  " + fit(name, kNameWidth) + "  " + printable(value) + "\n";
+}
+
+std::string size_text(size_t height, size_t width) {
+  return std::to_string(height) + "x" + std::to_string(width);
+}
+
+std::string joined(const std::vector<std::string>& words, const std::string& between) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : between) + word;
+  return text;
+}
+
+std::string plural(std::uint64_t count, const std::string& word, const std::string& many) {
+  return format_count(count) + " " + (count == 1 ? word : many);
+}
+
+/// The first few, and how many more.
+std::string some_of(const std::vector<std::string>& words, size_t most) {
+  std::string text;
+  for (size_t i = 0; i < std::min(most, words.size()); ++i) text += (i == 0 ? "" : ", ") + words[i];
+  return words.size() > most ? text + ", …" : text;
+}
+
+std::string tokens_text(const ModelConfig& c) {
+  std::map<PrefixToken, size_t> counts;
+  for (const auto token : c.prefix) ++counts[token];
+  std::string text = std::to_string(c.tokens()) + ": ";
+  for (const auto& [token, count] : counts)
+    text += (count == 1 ? "" : std::to_string(count) + " ") + std::string(to_string(token)) + " + ";
+  text += plural(c.grid().count(), "patch", "patches") + "; positions " +
+          std::string(to_string(c.positions));
+  if (c.positions != PositionKind::kLearned) return text;
+  text += ", table " + size_text(c.position_grid.rows, c.position_grid.cols);
+  return text + (c.positions_cover_prefix || c.prefix.empty() ? "" : ", patches only");
+}
+
+std::string encoder_text(const ModelConfig& c) {
+  std::string text = plural(c.depth, "block", "blocks") + " (" + std::string(to_string(c.block));
+  if (c.branches > 1) text += ", " + std::to_string(c.branches) + " branches each";
+  text += "), " + std::to_string(c.width) + " wide, " + plural(c.heads, "head", "heads") + " of " +
+          std::to_string(c.head_width());
+  if (c.key_value_heads != c.heads)
+    text += " (" + std::to_string(c.key_value_heads) + " for keys and values)";
+  if (c.attention != AttentionKind::kStandard)
+    text += ", " + std::string(to_string(c.attention)) + " attention";
+  return text;
+}
+
+std::string mlp_text(const ModelConfig& c) {
+  return std::to_string(c.mlp_width) + " wide, " + std::string(to_string(c.activation)) +
+         (c.gated_mlp ? ", gated" : "");
+}
+
+std::string norms_text(const ModelConfig& c) {
+  std::string text =
+      std::string(to_string(c.norm)) + ", eps " + formatted("%g", static_cast<double>(c.norm_eps));
+  const std::pair<bool, const char*> more[] = {
+      {c.patch_norm, "on patches"},        {c.norm_before_blocks, "before the blocks"},
+      {c.qk_norm, "on queries and keys"},  {c.attention_norm, "inside the attention"},
+      {c.mlp_norm, "inside the MLP"},      {c.final_norm, "after the blocks"},
+      {c.pooled_norm, "after the pooling"}};
+  for (const auto& [has, where] : more)
+    if (has) text += std::string("; ") + where;
+  return text + (c.layer_scale ? "; layer scale" : "");
+}
+
+std::string head_text(const ModelConfig& c) {
+  std::string text = std::string(to_string(c.pooling)) + " pooling";
+  if (c.pre_logits != 0) text += ", tanh layer of " + std::to_string(c.pre_logits);
+  if (c.classes == 0) return text + ", no classifier: " + std::to_string(c.outputs()) + " features";
+  text += ", " + plural(c.classes, "class", "classes");
+  if (c.distilled_head) text += ", mean of two classifiers (distilled)";
+  return text + (c.multi_label ? ", each scored on its own" : "");
+}
+
+std::string tensor_table(const std::vector<TensorRow>& tensors) {
+  size_t name_width = 0, shape_width = 0;
+  for (const auto& tensor : tensors) {
+    name_width = std::max(name_width, display_width(printable(tensor.name)));
+    shape_width = std::max(shape_width, tensor.shape.size());
+  }
+  std::string text;
+  for (const auto& tensor : tensors)
+    text += "  " + fit(printable(tensor.name), name_width) + "  " + fit(tensor.shape, shape_width) +
+            "  " + tensor.dtype + "\n";
+  return text;
+}
+
+}  // namespace
+
+std::string to_text(const ModelReport& r, bool with_tensors) {
+  const ModelConfig& c = r.config;
+  std::string text = printable(r.model) + "\n";
+  if (!c.architecture.empty()) text += line("architecture", c.architecture);
+  text += line("weights", r.format + ", " + r.layout + " names, " + joined(r.dtypes, " and ") +
+                              ", " + format_bytes(r.file_bytes));
+  text += line("input", size_text(c.image_height, c.image_width) + " pixels, patches of " +
+                            size_text(c.patch_height, c.patch_width) + ", grid " +
+                            size_text(c.grid().rows, c.grid().cols));
+  text += line("tokens", tokens_text(c));
+  text += line("encoder", encoder_text(c));
+  text += line("MLP", mlp_text(c));
+  text += line("norms", norms_text(c));
+  text += line("head", head_text(c));
+  text += line("recipe", describe(r.recipe));
+  if (!r.labels.empty())
+    text += line("labels", format_count(r.labels.size()) + ": " + some_of(r.labels, kShownLabels));
+  else if (c.classes != 0)
+    text += line("labels", "none");
+  text += line("parameters", format_count(r.parameters));
+  text += line("work", formatted("%.3g", static_cast<double>(r.multiply_adds) / 1e9) +
+                           " GMACs per image (multiply-adds of all matrix products)");
+  text += line("memory", format_bytes(r.weight_bytes) + " for the weights, " +
+                             format_bytes(r.activation_bytes) + " for each image under way");
+  for (const auto& assumption : r.assumptions) text += line("assumed", assumption);
+  if (!r.unused.empty())
+    text += line("unused", plural(r.unused.size(), "tensor", "tensors") + ": " +
+                               some_of(r.unused, with_tensors ? r.unused.size() : kShownUnused));
+  if (with_tensors) text += "\n" + tensor_table(r.tensors);
+  return text;
+}
+
+}  // namespace vit::tools

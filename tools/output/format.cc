@@ -1,0 +1,27 @@
+#include "tools/output/format.h"
+
+#include <cstdio>
+
+namespace vit::tools {
+
+std::string formatted(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+  const auto value = static_cast<double>(bytes);
+  if (bytes < 1000) return std::to_string(bytes) + " bytes";
+  if (bytes < 999'950) return formatted("%.1f kB", value / 1e3);
+  if (bytes < 999'950'000) return formatted("%.1f MB", value / 1e6);
+  return formatted("%.2f GB", value / 1e9);
+}
+
+std::string format_count(std::uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+}  // namespace vit::tools
