@@ -156,7 +156,7 @@ struct Plan {
 
 Plan make_plan(const AttentionSettings& settings) {
   Plan plan;
-  plan.files = image_files(settings.files);
+  plan.files = image_files(settings.files).files;
   plan.one = plan.files.size() == 1 && !fs::is_directory(settings.files.front());
   std::set<std::string> taken;
   for (const auto& file : plan.files)

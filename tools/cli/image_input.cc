@@ -10,6 +10,7 @@
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "vit/base/error.h"
+#include "vit/data/image_files.h"
 
 namespace vit::tools {
 
@@ -25,11 +26,31 @@ std::string shown_name(const std::string& file) {
   return file == kStandardInput ? "standard input" : file;
 }
 
+ImageFiles image_files(const std::vector<std::string>& operands) {
+  ImageFiles found;
+  for (const auto& operand : operands) {
+    std::error_code ignored;  // reading the file reports it
+    if (!std::filesystem::is_directory(operand, ignored)) {
+      found.files.push_back(operand);
+      continue;
+    }
+    const auto take = [&](const std::string& path) {
+      found.files.push_back(path);
+      return true;
+    };
+    const size_t before = found.files.size();
+    data::visit_images(operand, take, found.skipped);
+    if (found.files.size() == before)
+      fail(operand, ": no image in this folder, expected files that end in ", data::kImageEndings);
+  }
+  return found;
+}
+
 patch::Image read_image_input(const std::string& file, const patch::DecodeOptions& options) {
   if (file == kStandardInput)
     return patch::decode(patch::read_image_bytes(STDIN_FILENO, shown_name(file)), shown_name(file),
                          options);
-  std::error_code unreadable;  // which the reader has words for
+  std::error_code unreadable;  // reading the file reports it
   if (std::filesystem::is_directory(file, unreadable))
     fail(file, ": is a folder, expected an image; give its files, such as ", file,
          file.ends_with('/') ? "" : "/", "*.jpg");

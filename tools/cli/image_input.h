@@ -5,22 +5,32 @@
 #include <vector>
 
 #include "patch/image/image.h"
+#include "vit/data/skipped_files.h"
 
 namespace vit::tools {
 
 /// What stands for standard input among file names.
 inline constexpr const char* kStandardInput = "-";
 
-/// Throws a usage error where standard input is asked for twice, or is a terminal.
+/// Throws a UsageError if standard input is given twice, or is a terminal.
 void check_standard_input(const std::vector<std::string>& files);
 
-/// As people are told about it.
+/// The name shown to the user.
 std::string shown_name(const std::string& file);
+
+struct ImageFiles {
+  std::vector<std::string> files;
+  data::SkippedFiles skipped;  ///< in the folders
+};
+
+/// Files as they are, of folders the images below them (vit/data/README.md). Throws an Error for a
+/// folder without any.
+ImageFiles image_files(const std::vector<std::string>& operands);
 
 /// The image of a file, or on standard input.
 patch::Image read_image_input(const std::string& file, const patch::DecodeOptions& options);
 
-/// A message where the file was damaged.
+/// Writes a message if the file was damaged.
 void say_damage(const std::string& file, const patch::Image& image);
 
 }  // namespace vit::tools

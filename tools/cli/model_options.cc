@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
-#include <filesystem>
 
 #include "patch/patchify.h"
 #include "tools/cli/cache.h"
@@ -14,8 +13,6 @@
 
 namespace vit::tools {
 namespace {
-
-namespace fs = std::filesystem;
 
 PositionResampling parse_positions(const std::string& text) {
   using enum PositionResampling;
@@ -69,15 +66,6 @@ void name_default_model(const Classifier& classifier) {
 }
 
 }  // namespace
-
-bool looks_like_image(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kEndings{".jpg", ".jpeg", ".png", ".webp",
-                                                     ".bmp", ".tif",  ".tiff"};
-  std::string ending = fs::path(name).extension().string();
-  std::ranges::transform(ending, ending.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::find(kEndings, ending) != kEndings.end();
-}
 
 void add_model_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
@@ -176,33 +164,6 @@ std::vector<HeadId> parse_heads(std::string_view option, std::string_view text) 
     if (comma == text.npos) return heads;
     text.remove_prefix(comma + 1);
   }
-}
-
-std::vector<std::string> image_files(const std::vector<std::string>& operands) {
-  std::vector<std::string> files;
-  for (const auto& operand : operands) {
-    std::error_code problem;  // a file that cannot be looked at has its message when it is read
-    if (!fs::is_directory(operand, problem)) {
-      files.push_back(operand);
-      continue;
-    }
-    std::vector<std::string> found;
-    fs::directory_iterator entries(operand, problem);
-    for (; !problem && entries != fs::directory_iterator(); entries.increment(problem)) {
-      std::error_code unknown;
-      if (entries->is_regular_file(unknown) &&
-          looks_like_image(entries->path().filename().string()))
-        found.push_back(entries->path().string());
-    }
-    if (problem) fail(operand, ": cannot list this folder: ", problem.message());
-    if (found.empty())
-      fail(operand,
-           ": no image in this folder, expected files that end in .jpg, .png, .webp, "
-           ".bmp or .tif");
-    std::ranges::sort(found);
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  return files;
 }
 
 }  // namespace vit::tools

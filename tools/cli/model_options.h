@@ -48,11 +48,4 @@ constexpr const char* kMaxPixelsHelp =
 /// "L:H,L:H": heads of layers, both from 0.
 std::vector<HeadId> parse_heads(std::string_view option, std::string_view text);
 
-/// By its ending, of any case: .jpg, .jpeg, .png, .webp, .bmp, .tif, .tiff.
-bool looks_like_image(std::string_view name);
-
-/// The image files among `operands`: files as they are, of folders those that end like images, in
-/// the order of their names. Throws an Error for a folder without any.
-std::vector<std::string> image_files(const std::vector<std::string>& operands);
-
 }  // namespace vit::tools

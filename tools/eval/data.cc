@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "patch/image/pixel_budget.h"
-#include "tools/batch/inputs/directory.h"
-#include "tools/cli/model_options.h"
 #include "tools/output/csv.h"
 #include "vit/base/error.h"
+#include "vit/base/text.h"
+#include "vit/data/image_files.h"
 
 namespace vit::tools {
 namespace {
@@ -22,30 +22,9 @@ struct ClassFolder {
   size_t truth = 0;
 };
 
-/// In the order of their names; a link to a folder may lead round in a circle and is left out.
-void visit_images(const fs::path& folder, const std::function<void(const fs::path&)>& visit) {
-  visit_directory(folder, [&](const DirectoryEntry& entry) {
-    const fs::path path = folder / entry.name;
-    if (entry.kind == EntryKind::kFolder && !fs::is_symlink(path))
-      visit_images(path, visit);
-    else if (entry.kind == EntryKind::kFile && looks_like_image(entry.name))
-      visit(path);
-    return true;
-  });
-}
-
-std::vector<fs::path> folders_in(const fs::path& folder) {
-  std::vector<fs::path> folders;
-  visit_directory(folder, [&](const DirectoryEntry& entry) {
-    if (entry.kind == EntryKind::kFolder) folders.push_back(folder / entry.name);
-    return true;
-  });
-  return folders;
-}
-
 /// data/ was given, its classes lie in data/val/.
 bool holds_classes(const fs::path& folder, const ClassNames& names) {
-  const auto inner = folders_in(folder);
+  const auto inner = data::folders_in(folder);
   return !inner.empty() && std::ranges::all_of(inner, [&](const fs::path& path) {
     return names.find(path.filename().string()).has_value();
   });
@@ -88,31 +67,39 @@ std::vector<ClassFolder> match_folders(const fs::path& folder, const std::vector
   return matched;
 }
 
-std::function<void(const TakeImage&)> list_class_folders(std::vector<ClassFolder> folders) {
-  return [folders = std::move(folders)](const TakeImage& take) {
+/// Lists images, and counts the files that are none.
+using List = std::function<void(const TakeImage& take, data::SkippedFiles& skipped)>;
+
+List list_class_folders(std::vector<ClassFolder> folders) {
+  return [folders = std::move(folders)](const TakeImage& take, data::SkippedFiles& skipped) {
     std::uint64_t number = 0;
     for (const ClassFolder& folder : folders)
-      visit_images(folder.path, [&](const fs::path& path) {
-        take({path.string(), number++, folder.truth});
-      });
+      data::visit_images(
+          folder.path,
+          [&](const std::string& path) {
+            take({path, number++, folder.truth});
+            return true;
+          },
+          skipped);
   };
 }
 
 /// n01440764_10026.JPEG, as ImageNet names its files.
-std::function<void(const TakeImage&)> list_named_files(const fs::path& folder,
-                                                       const ClassNames& names) {
-  return [folder, &names](const TakeImage& take) {
+List list_named_files(const fs::path& folder, const ClassNames& names) {
+  return [folder, &names](const TakeImage& take, data::SkippedFiles& skipped) {
     std::uint64_t number = 0;
-    visit_images(folder, [&](const fs::path& path) {
-      const std::string name = path.filename().string();
+    const auto take_named = [&](const std::string& path) {
+      const std::string name = fs::path(path).filename().string();
       const auto id = leading_wordnet_id(name);
       const auto truth = id.empty() ? std::nullopt : names.find(id);
       if (id.empty())
-        fail(path.string(), ": no class given, expected ", folder.string(),
+        fail(path, ": no class given, expected ", folder.string(),
              "/CLASS/IMAGE, or names that begin with a WordNet id such as n01440764");
-      if (!truth) fail(path.string(), ": ", names.explain(id));
-      take({path.string(), number++, *truth});
-    });
+      if (!truth) fail(path, ": ", names.explain(id));
+      take({path, number++, *truth});
+      return true;
+    };
+    data::visit_images(folder, take_named, skipped);
   };
 }
 
@@ -125,11 +112,8 @@ struct Columns {
 
 std::optional<size_t> column_named(const std::vector<std::string>& fields,
                                    std::initializer_list<std::string_view> words) {
-  for (size_t i = 0; i < fields.size(); ++i) {
-    std::string small = fields[i];
-    std::ranges::transform(small, small.begin(), [](unsigned char c) { return std::tolower(c); });
-    if (std::ranges::find(words, small) != words.end()) return i;
-  }
+  for (size_t i = 0; i < fields.size(); ++i)
+    if (std::ranges::find(words, lower(fields[i])) != words.end()) return i;
   return std::nullopt;
 }
 
@@ -141,8 +125,8 @@ Columns columns_of(const std::vector<std::string>& first) {
   return {*file, *label, true};
 }
 
-std::function<void(const TakeImage&)> list_csv(const std::string& path, const ClassNames& names) {
-  return [path, &names](const TakeImage& take) {
+List list_csv(const std::string& path, const ClassNames& names) {
+  return [path, &names](const TakeImage& take, data::SkippedFiles&) {
     CsvReader reader(path);
     Columns columns;
     std::uint64_t number = 0;
@@ -162,8 +146,8 @@ std::function<void(const TakeImage&)> list_csv(const std::string& path, const Cl
   };
 }
 
-std::function<void(const TakeImage&)> list_folder(const fs::path& folder, const ClassNames& names) {
-  const auto folders = folders_in(folder);
+List list_folder(const fs::path& folder, const ClassNames& names) {
+  const auto folders = data::folders_in(folder);
   if (folders.empty()) return list_named_files(folder, names);
   return list_class_folders(match_folders(folder, folders, names));
 }
@@ -181,7 +165,7 @@ LabelledFiles open_dataset(const data::Dataset& dataset, const std::string& path
   }
   const auto samples = std::make_shared<std::vector<data::Sample>>(dataset.validation);
   for (data::Sample& sample : *samples) sample.label = classes[sample.label];
-  LabelledFiles files{labelled_samples(*samples), samples->size()};
+  LabelledFiles files{labelled_samples(*samples), samples->size(), {}};
   // Whoever lists them keeps them.
   files.source.list = [samples, list = files.source.list](const TakeImage& take) { list(take); };
   return files;
@@ -214,16 +198,20 @@ LabelledFiles open_labelled(const std::string& path, const ClassNames& names,
     fail(path, problem ? ": cannot open: " + problem.message() : ": no such file or folder");
   if (data::is_idx_folder(path)) return open_dataset(data::read_idx(path), path, names);
   if (data::is_cifar_folder(path)) return open_dataset(data::read_cifar(path), path, names);
+  const bool folder = fs::is_directory(path);
+  const List list = folder ? list_folder(path, names) : list_csv(path, names);
   LabelledFiles files;
-  files.source.list = fs::is_directory(path) ? list_folder(path, names) : list_csv(path, names);
+  files.source.list = [list](const TakeImage& take) {
+    data::SkippedFiles counted_before;
+    list(take, counted_before);
+  };
   files.source.read = [options](const LabelledImage& image) {
     return patch::read_image(image.name, options);
   };
-  files.source.list([&](const LabelledImage&) { ++files.images; });
-  if (files.images == 0)
-    fail(path, fs::is_directory(path)
-                   ? ": no image in it, expected files that end in .jpg, .png, .webp, .bmp or .tif"
-                   : ": no image in it, expected lines of file,label");
+  list([&](const LabelledImage&) { ++files.images; }, files.skipped);
+  if (files.images == 0 && folder)
+    fail(path, ": no image in it, expected files that end in ", data::kImageEndings);
+  if (files.images == 0) fail(path, ": no image in it, expected lines of file,label");
   return files;
 }
 

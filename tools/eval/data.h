@@ -7,6 +7,7 @@
 #include "tools/eval/class_names.h"
 #include "tools/eval/evaluate.h"
 #include "vit/data/dataset.h"
+#include "vit/data/skipped_files.h"
 
 namespace vit::tools {
 
@@ -18,6 +19,7 @@ LabelledSource labelled_samples(const std::vector<data::Sample>& samples,
 struct LabelledFiles {
   LabelledSource source;
   std::uint64_t images = 0;
+  data::SkippedFiles skipped;  ///< of a folder; IDX, CIFAR and CSV skip none
 };
 
 /// Listed twice, never held: once here, to count them and to be sure of every label before the

@@ -11,6 +11,7 @@
 #include "patch/recipe.h"
 #include "tools/attention/explainer.h"
 #include "tools/cli/cache.h"
+#include "tools/cli/image_input.h"
 #include "tools/cli/model_options.h"
 #include "tools/heads/output.h"
 #include "tools/output/file.h"
@@ -170,7 +171,7 @@ int run_heads(Arguments arguments) {
   const Settings settings = parse_settings(parsed);
   check_folder_of(settings.output);
   if (!settings.output.empty()) remove_abandoned(fs::path(settings.output).parent_path());
-  std::vector<std::string> files = image_files(settings.images);
+  std::vector<std::string> files = image_files(settings.images).files;
   check_outputs({settings.output}, inputs_of(settings, files));
   if (settings.most_images != 0 && files.size() > settings.most_images)
     files.resize(settings.most_images);

@@ -18,10 +18,4 @@ std::string format_bytes(std::uint64_t bytes) {
   return formatted("%.2f GB", value / 1e9);
 }
 
-std::string format_count(std::uint64_t count) {
-  std::string digits = std::to_string(count);
-  for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
-  return digits;
-}
-
 }  // namespace vit::tools

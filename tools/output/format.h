@@ -1,8 +1,10 @@
-/// Numbers as people read them.
+/// Numbers as people read them; format_count is in vit/base/text.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
+
+#include "vit/base/text.h"
 
 namespace vit::tools {
 
@@ -11,8 +13,5 @@ std::string formatted(const char* format, double value);
 
 /// "346.3 MB", in powers of ten.
 std::string format_bytes(std::uint64_t bytes);
-
-/// "86,567,656"
-std::string format_count(std::uint64_t count);
 
 }  // namespace vit::tools

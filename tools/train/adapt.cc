@@ -93,6 +93,7 @@ data::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& 
     write_message("skipped " + dataset.skipped[i]);
   if (dataset.skipped.size() > kShown)
     write_message("skipped " + std::to_string(dataset.skipped.size()) + " files in all");
+  if (const std::string other = dataset.other_files.text(); !other.empty()) write_message(other);
   if (dataset.damaged != 0)
     write_message(
         std::to_string(dataset.damaged) +

@@ -12,6 +12,7 @@
 #include "vit/base/error.h"
 #include "vit/base/hash.h"
 #include "vit/base/random.h"
+#include "vit/data/image_files.h"
 
 namespace vit::data {
 namespace {
@@ -19,48 +20,40 @@ namespace {
 namespace fs = std::filesystem;
 
 struct File {
-  fs::path path;
+  std::string path;
   size_t label = 0;
 };
 
-std::vector<fs::path> entries(const fs::path& folder, bool folders) {
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename().string().starts_with('.')) continue;
-    std::error_code broken;  // a link to nothing or to itself is a file that cannot be read
-    if (entry.is_directory(broken) == folders) found.push_back(entry.path());
-  }
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
 std::vector<std::string> class_names(const fs::path& folder) {
   std::vector<std::string> names;
-  for (const auto& path : entries(folder, true)) names.push_back(path.filename().string());
+  for (const auto& path : folders_in(folder)) names.push_back(path.filename().string());
   return names;
 }
 
-std::vector<File> list_files(const fs::path& folder, const std::vector<std::string>& labels,
-                             size_t most_per_class) {
+/// At most this many images of a class folder; 0: all.
+std::vector<std::string> images_in(const fs::path& folder, size_t most, SkippedFiles& skipped) {
+  std::vector<std::string> paths;
+  visit_images(
+      folder,
+      [&](const std::string& path) {
+        paths.push_back(path);
+        return paths.size() != most;
+      },
+      skipped);
+  return paths;
+}
+
+std::vector<File> list_files(const fs::path& folder, size_t most_per_class, Dataset& dataset) {
   std::vector<File> files;
-  for (size_t label = 0; label < labels.size(); ++label) {
-    auto paths = entries(folder / labels[label], false);
+  for (size_t label = 0; label < dataset.labels.size(); ++label) {
+    const fs::path class_folder = folder / dataset.labels[label];
+    auto paths = images_in(class_folder, most_per_class, dataset.other_files);
     if (paths.empty())
-      fail((folder / labels[label]).string(),
-           ": no file in this class folder, expected images; remove the folder or fill it");
-    if (most_per_class != 0 && paths.size() > most_per_class) paths.resize(most_per_class);
+      fail(class_folder.string(), ": no image in this class folder, expected files that end in ",
+           kImageEndings, "; remove the folder or fill it");
     for (auto& path : paths) files.push_back({std::move(path), label});
   }
   return files;
-}
-
-/// A pipe would be waited for until somebody writes into it.
-patch::Image read_regular_file(const fs::path& path, const patch::DecodeOptions& options) {
-  std::error_code unreadable;  // which the reader has words for
-  const fs::file_type type = fs::status(path, unreadable).type();
-  if (!unreadable && type != fs::file_type::regular)
-    fail(path.string(), ": is no regular file, expected an image");
-  return patch::read_image(path, options);
 }
 
 patch::Image reduced(patch::Image image, size_t short_edge) {
@@ -85,7 +78,7 @@ std::vector<Sample> read_files(const std::vector<File>& files, const DatasetOpti
   decoding.budget = &budget;
   parallel_for(options.pool, files.size(), [&](size_t i, size_t) {
     try {
-      patch::Image image = read_regular_file(files[i].path, decoding);
+      patch::Image image = patch::read_image(files[i].path, decoding);
       if (!image.damage.empty()) ++damaged;
       images[i] = reduced(std::move(image), options.short_edge);
       images[i]->lease.reset();  // what stays is not what the limit is for
@@ -96,7 +89,7 @@ std::vector<Sample> read_files(const std::vector<File>& files, const DatasetOpti
   std::vector<Sample> samples;
   for (size_t i = 0; i < files.size(); ++i) {
     if (images[i])
-      samples.push_back({std::move(*images[i]), files[i].label, files[i].path.string()});
+      samples.push_back({std::move(*images[i]), files[i].label, files[i].path});
     else
       dataset.skipped.push_back(std::move(errors[i]));
   }
@@ -153,10 +146,15 @@ void check_classes(const std::vector<Sample>& samples, const Dataset& dataset,
            dataset.skipped.empty() ? "" : dataset.skipped.front());
 }
 
+bool has_image(const fs::path& folder) {
+  SkippedFiles ignored;
+  return !images_in(folder, 1, ignored).empty();
+}
+
 Dataset read_folder(const fs::path& path, const DatasetOptions& options) {
   fs::path train = first_folder(path, {"train", "training"});
   // One of the classes may be called so: trains.
-  if (!train.empty() && class_names(train).empty() && !entries(train, false).empty()) train.clear();
+  if (!train.empty() && folders_in(train).empty() && has_image(train)) train.clear();
   const fs::path validation = first_folder(path, {"val", "valid", "validation", "test"});
   const fs::path root = train.empty() ? path : train;
   Dataset dataset;
@@ -167,11 +165,10 @@ Dataset read_folder(const fs::path& path, const DatasetOptions& options) {
     fail(validation.string(), ": its class folders are not those of ", train.string(),
          ", expected the same names in both (only one has '",
          first_difference(class_names(validation), dataset.labels), "')");
-  dataset.train =
-      read_files(list_files(root, dataset.labels, options.most_per_class), options, dataset);
+  dataset.train = read_files(list_files(root, options.most_per_class, dataset), options, dataset);
   if (!train.empty() && !validation.empty()) {
-    dataset.validation = read_files(list_files(validation, dataset.labels, options.most_per_class),
-                                    options, dataset);
+    dataset.validation =
+        read_files(list_files(validation, options.most_per_class, dataset), options, dataset);
     check_classes(dataset.validation, dataset, validation.string(), "validation");
   }
   return dataset;

@@ -10,6 +10,7 @@
 #include "patch/image/image.h"
 #include "vit/base/recipe.h"
 #include "vit/base/thread_pool.h"
+#include "vit/data/skipped_files.h"
 
 namespace vit::data {
 
@@ -28,6 +29,7 @@ struct Dataset {
   bool split_by_us = false;          ///< the data had no validation part of its own
   size_t damaged = 0;                ///< files that were read, but are not whole
   std::vector<std::string> skipped;  ///< why each file that could not be read was left out
+  SkippedFiles other_files;          ///< in class folders, but not images by their ending
 };
 
 struct DatasetOptions {

@@ -4,8 +4,8 @@
 
 #include "tests/tools/batch/tar_builder.h"
 #include "tests/tools/subprocess.h"
-#include "tools/batch/inputs/directory.h"
 #include "tools/batch/inputs/inputs.h"
+#include "vit/data/directory.h"
 
 namespace vit::tools {
 namespace {
@@ -18,7 +18,7 @@ std::vector<Input> inputs_of(const std::string& operand) {
     inputs.push_back(std::move(input));
     return inputs.size() < 1000;  // an archive without end ends here
   };
-  list_inputs({{operand}, '\n'}, kNeverStop, take);
+  list_inputs({{operand}, '\n'}, data::kNeverStop, take);
   return inputs;
 }
 
@@ -51,7 +51,7 @@ TEST(Inputs, AreTheImagesWithinArchives) {
   for (const auto& input : inputs_of(folder.path("in/shard.tar"))) {
     const auto bytes = read_bytes(input);
     contents.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    const auto again = read_bytes(input_of_row(input.number, input.path, kNeverStop));
+    const auto again = read_bytes(input_of_row(input.number, input.path, data::kNeverStop));
     EXPECT_EQ(again, bytes) << input.path;
   }
   EXPECT_THAT(contents, ElementsAre("first", std::string(1000, 'x'), "gnu", "posix"));
@@ -90,10 +90,10 @@ TEST(Inputs, SurviveEveryCutOfAnArchive) {
 TEST(Inputs, OfRowsSayWhatIsGone) {
   const Folder folder;
   folder.write("a.tar", tar_member("1.jpg", "x") + tar_end());
-  EXPECT_EQ(input_of_row(1, folder.path("a.tar!/2.jpg"), kNeverStop).problem,
+  EXPECT_EQ(input_of_row(1, folder.path("a.tar!/2.jpg"), data::kNeverStop).problem,
             "no such member in this archive");
-  EXPECT_EQ(input_of_row(1, folder.path("b.tar!/2.jpg"), kNeverStop).problem, "no such file");
-  EXPECT_EQ(input_of_row(1, folder.path("x.jpg"), kNeverStop).problem, "");
+  EXPECT_EQ(input_of_row(1, folder.path("b.tar!/2.jpg"), data::kNeverStop).problem, "no such file");
+  EXPECT_EQ(input_of_row(1, folder.path("x.jpg"), data::kNeverStop).problem, "");
 }
 
 TEST(Archives, WhoseMembersSayTheyAreEndlessEndAtOnce) {

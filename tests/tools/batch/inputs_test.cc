@@ -10,15 +10,16 @@
 
 #include "tests/tools/batch/tar_builder.h"
 #include "tests/tools/subprocess.h"
-#include "tools/batch/inputs/directory.h"
 #include "tools/batch/inputs/name_list.h"
 #include "tools/cli/usage_error.h"
 #include "vit/base/error.h"
+#include "vit/data/directory.h"
 
 namespace vit::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using data::kNeverStop;
 using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::IsEmpty;
@@ -43,41 +44,6 @@ std::vector<std::string> listed(const Folder& folder, const std::vector<std::str
     lines.push_back(path + (input.problem.empty() ? "" : " !! " + input.problem));
   }
   return lines;
-}
-
-TEST(Directory, HasItsNamesInOrderHoweverFewItHolds) {
-  const Folder folder;
-  std::vector<std::string> expected;
-  for (int i = 100; i < 150; ++i) expected.push_back("f" + std::to_string(i));
-  for (auto name = expected.rbegin(); name != expected.rend(); ++name) folder.write(*name, "");
-  folder.write(".hidden", "");
-  for (const size_t held : {1u, 2u, 7u, 49u, 50u, 51u, 1000u}) {
-    std::vector<std::string> names;
-    EXPECT_TRUE(visit_directory(
-        folder.path(),
-        [&](const DirectoryEntry& entry) {
-          names.push_back(entry.name);
-          return true;
-        },
-        kNeverStop, held));
-    EXPECT_EQ(names, expected) << held;
-  }
-}
-
-TEST(Directory, EndsWhenToldAndSaysWhichFolderCannotBeRead) {
-  const Folder folder;
-  folder.write("a", "");
-  folder.write("b", "");
-  int seen = 0;
-  EXPECT_FALSE(visit_directory(folder.path(), [&](const DirectoryEntry&) { return ++seen < 1; }));
-  EXPECT_EQ(seen, 1);
-  const std::string nowhere = folder.path("nowhere");
-  try {
-    visit_directory(nowhere, [](const DirectoryEntry&) { return true; });
-    FAIL() << "read a folder that is not there";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.what(), nowhere + ": cannot read this folder: No such file or directory");
-  }
 }
 
 TEST(Inputs, AreTheImagesOfAFolderInTheOrderOfTheirNames) {
@@ -184,14 +150,6 @@ TEST(Inputs, CountByTheirEndingWhatTheyPassOver) {
               ElementsAre(testing::Pair(".heic", 2), testing::Pair(".json", 1),
                           testing::Pair(".mp4", 1), testing::Pair("no ending", 2)));
   EXPECT_EQ(skipped({folder.path("in/a.jpg"), folder.path("in/README")}).text(), "");
-}
-
-TEST(SkippedFiles, KeepFewEndingsHoweverManyThereAre) {
-  SkippedFiles skipped;
-  for (int i = 0; i < 100'000; ++i) skipped.add("a." + std::to_string(i));
-  skipped.add("a." + std::string(100'000, 'x'));
-  EXPECT_EQ(skipped.counts().size(), 101u);
-  EXPECT_EQ(skipped.counts().at("other endings"), 100'001u - 100u);
 }
 
 TEST(Inputs, TakeAFileWhoseNameLooksLikeAPattern) {

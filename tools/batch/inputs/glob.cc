@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <vector>
 
-#include "tools/batch/inputs/directory.h"
 #include "vit/base/error.h"
+#include "vit/data/directory.h"
 
 namespace vit::tools {
 namespace {
@@ -91,15 +91,15 @@ class Expansion {
     for (const size_t place : places)
       if (is_name(place) && parts_[place].starts_with('.') && !take_name(folder, {place}))
         return false;
-    const auto take_entry = [&](const DirectoryEntry& entry) {
+    const auto take_entry = [&](const data::DirectoryEntry& entry) {
       const std::string path = joined(folder, entry.name);
       // Links are not followed by "**", so that a loop of them ends.
-      const bool deeper = entry.kind == EntryKind::kFolder && !fs::is_symlink(path, ignored);
+      const bool deeper = entry.kind == data::EntryKind::kFolder && !fs::is_symlink(path, ignored);
       return take(path, after(places, entry.name, deeper));
     };
     const std::string readable = folder.empty() ? "." : folder;
     try {
-      return visit_directory(readable, take_entry, stop_);
+      return data::visit_directory(readable, take_entry, stop_);
     } catch (const Error&) {
       return visit_(readable);  // who visits it meets the same error, and says so
     }

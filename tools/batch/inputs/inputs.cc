@@ -10,12 +10,12 @@
 #include <filesystem>
 #include <utility>
 
-#include "tools/batch/inputs/directory.h"
 #include "tools/batch/inputs/glob.h"
 #include "tools/batch/inputs/name_list.h"
-#include "tools/cli/model_options.h"
 #include "tools/cli/usage_error.h"
 #include "vit/base/error.h"
+#include "vit/base/text.h"
+#include "vit/data/image_files.h"
 
 namespace vit::tools {
 namespace {
@@ -23,11 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_archive(const std::string& path) {
-  return path.size() > 4 && strcasecmp(path.c_str() + path.size() - 4, ".tar") == 0;
-}
-
-std::string joined(const std::string& folder, const std::string& name) {
-  return folder.ends_with('/') ? folder + name : folder + "/" + name;
+  return ending_of(path) == ".tar";
 }
 
 /// The message of an error about `path`, which its row names anyway.
@@ -49,7 +45,7 @@ class Listing {
     return there || !is_glob(operand) ? list_path(operand) : list_glob(operand);
   }
 
-  const SkippedFiles& skipped() const { return skipped_; }
+  const data::SkippedFiles& skipped() const { return skipped_; }
 
  private:
   bool give(std::string path) {
@@ -71,42 +67,28 @@ class Listing {
   bool list_path(const std::string& path) {
     struct stat status {};
     const bool there = stat(path.c_str(), &status) == 0;
-    if (there && S_ISDIR(status.st_mode)) return list_folder(path, status);
+    if (there && S_ISDIR(status.st_mode)) return list_folder(path);
     if (there && S_ISREG(status.st_mode) && is_archive(path)) return list_archive(path);
     if (there && !S_ISREG(status.st_mode))
       return give_problem(path, "not a regular file: a device, pipe or socket");
     return give(path);
   }
 
-  bool list_folder(const std::string& path, const struct stat& status) {
-    // A link into a folder that we are in already would go round for ever.
-    const std::pair<dev_t, ino_t> self{status.st_dev, status.st_ino};
-    for (const auto& folder : folders_)
-      if (folder == self) return true;
-    folders_.push_back(self);
-    bool more = true;
-    try {
-      more = visit_directory(
-          path,
-          [&](const DirectoryEntry& entry) { return list_entry(joined(path, entry.name), entry); },
-          stop_);
-    } catch (const Error& error) {
-      more = give_problem(path, reason(error, path));
-    }
-    folders_.pop_back();
-    return more;
+  bool list_folder(const std::string& path) {
+    return data::visit_files(
+        path,
+        {.file = [&](const std::string& file) { return list_file_in_folder(file); },
+         .unreadable =
+             [&](const std::string& folder, const Error& error) {
+               return give_problem(folder, reason(error, folder));
+             }},
+        skipped_, stop_);
   }
 
-  bool list_entry(const std::string& path, const DirectoryEntry& entry) {
-    if (entry.kind == EntryKind::kFolder) {
-      struct stat status {};
-      // Gone since: as if it had never been there.
-      return stat(path.c_str(), &status) != 0 || list_folder(path, status);
-    }
-    if (entry.kind != EntryKind::kFile) return true;
-    if (is_archive(entry.name)) return list_archive(path);
-    if (looks_like_image(entry.name)) return give(path);
-    skipped_.add(entry.name);
+  bool list_file_in_folder(const std::string& path) {
+    if (is_archive(path)) return list_archive(path);
+    if (data::looks_like_image(path)) return give(path);
+    skipped_.add(path);
     return true;
   }
 
@@ -122,7 +104,7 @@ class Listing {
 
   bool list_member(const std::shared_ptr<const TarFile>& file, const TarMember& member) {
     if (fs::path(member.name).filename().string().starts_with('.')) return true;
-    if (!looks_like_image(member.name)) {
+    if (!data::looks_like_image(member.name)) {
       skipped_.add(member.name);
       return true;
     }
@@ -177,8 +159,7 @@ class Listing {
   const std::atomic<bool>& stop_;
   const TakeInput& take_;
   std::uint64_t count_ = 0;
-  SkippedFiles skipped_;
-  std::vector<std::pair<dev_t, ino_t>> folders_;  ///< from the operand to where we are
+  data::SkippedFiles skipped_;
 };
 
 void check_readable(const Input& input) {
@@ -211,14 +192,14 @@ std::string why_nothing(const InputSettings& settings, const std::string& operan
   if (!there) {
     bool matched = false;
     visit_glob(
-        operand, [&](const std::string&) { return !(matched = true); }, kNeverStop);
+        operand, [&](const std::string&) { return !(matched = true); }, data::kNeverStop);
     if (!matched) return "no file or folder matches this pattern";
   }
-  Listing listing(settings, kNeverStop, take_one);
+  Listing listing(settings, data::kNeverStop, take_one);
   listing.list_operand(operand);
   if (found) return "";
   const std::string skipped = listing.skipped().text();
-  return "no image in it, expected files that end in .jpg, .png, .webp, .bmp or .tif" +
+  return "no image in it, expected files that end in " + std::string(data::kImageEndings) +
          (skipped.empty() ? "" : "; " + skipped);
 }
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "patch/image/image.h"
-#include "tools/batch/inputs/skipped.h"
 #include "tools/batch/inputs/tar.h"
+#include "vit/data/skipped_files.h"
 
 namespace vit::tools {
 
@@ -36,8 +36,8 @@ struct InputSettings {
 using TakeInput = std::function<bool(Input)>;
 
 struct Listed {
-  bool complete = false;  ///< nobody has ended it before its end
-  SkippedFiles skipped;   ///< of the folders and archives as far as they were listed
+  bool complete = false;       ///< nobody has ended it before its end
+  data::SkippedFiles skipped;  ///< of the folders and archives as far as they were listed
 };
 
 /// Lists in the order of the operands; folders and globs in the order of the names' bytes, .tar

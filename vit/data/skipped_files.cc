@@ -1,37 +1,37 @@
-#include "tools/batch/inputs/skipped.h"
+#include "vit/data/skipped_files.h"
 
 #include <algorithm>
-#include <cctype>
+#include <functional>
 #include <vector>
 
-#include "tools/output/format.h"
+#include "vit/base/text.h"
 
-namespace vit::tools {
+namespace vit::data {
 namespace {
 
 constexpr std::size_t kMostEndings = 100;
 constexpr std::size_t kLongestEnding = 16;
 constexpr const char* kNone = "no ending";
 constexpr const char* kOther = "other endings";
+constexpr const char* kSpecial = "special";
 
-/// Of "a/b.tar.gz" it is ".gz", of "README" and "b." there is none.
-std::string ending_of(std::string_view name) {
-  name.remove_prefix(std::min(name.rfind('/') + 1, name.size()));
-  const std::size_t dot = name.rfind('.');
-  if (dot == name.npos || dot == 0 || dot + 1 == name.size()) return kNone;
-  std::string ending(name.substr(dot));
-  std::ranges::transform(ending, ending.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return ending;
+std::string described(const std::string& ending) {
+  if (ending.starts_with('.')) return ending;
+  return ending == kSpecial ? "special (pipe, socket or device)" : "with " + ending;
 }
 
 }  // namespace
 
 void SkippedFiles::add(std::string_view name) {
   std::string ending = ending_of(name);
+  if (ending.empty()) ending = kNone;
   const bool known = counts_.contains(ending);
   if (!known && (ending.size() > kLongestEnding || counts_.size() >= kMostEndings)) ending = kOther;
   ++counts_[ending];
+}
+
+void SkippedFiles::add_special() {
+  ++counts_[kSpecial];
 }
 
 std::string SkippedFiles::text() const {
@@ -39,9 +39,8 @@ std::string SkippedFiles::text() const {
   std::ranges::stable_sort(endings, std::greater(), [](const auto& e) { return e.second; });
   std::string text;
   for (const auto& [ending, count] : endings)
-    text += (text.empty() ? "skipped: " : ", ") + format_count(count) +
-            (ending.starts_with('.') ? " " : " with ") + ending;
+    text += (text.empty() ? "skipped: " : ", ") + format_count(count) + " " + described(ending);
   return text;
 }
 
-}  // namespace vit::tools
+}  // namespace vit::data

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-namespace vit::tools {
+namespace vit::data {
 
 using std::size_t;
 
@@ -32,4 +32,4 @@ bool visit_directory(const std::filesystem::path& folder,
                      const std::function<bool(const DirectoryEntry&)>& visit,
                      const std::atomic<bool>& stop = kNeverStop, size_t held = kNamesHeld);
 
-}  // namespace vit::tools
+}  // namespace vit::data

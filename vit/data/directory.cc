@@ -1,4 +1,4 @@
-#include "tools/batch/inputs/directory.h"
+#include "vit/data/directory.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 
 #include "vit/base/error.h"
 
-namespace vit::tools {
+namespace vit::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,4 +82,4 @@ bool visit_directory(const fs::path& folder,
   }
 }
 
-}  // namespace vit::tools
+}  // namespace vit::data

@@ -1,4 +1,4 @@
-/// Files that a folder or an archive holds and that are no images, counted by their ending.
+/// Files in a folder or an archive that are no images, counted by their ending.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +6,17 @@
 #include <string>
 #include <string_view>
 
-namespace vit::tools {
+namespace vit::data {
 
 class SkippedFiles {
  public:
-  /// Names are foreign: long endings, and those after the first hundred, count as "other endings".
+  /// Long endings, and new ones after the first hundred, count as "other endings": names come from
+  /// outside.
   void add(std::string_view name);
+  /// A pipe, socket or device.
+  void add_special();
 
-  /// By ending in small letters with its dot, or "no ending".
+  /// By ending in lower case with its dot, or "no ending", "other endings", "special".
   const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
   /// "skipped: 130 .heic, 7 .mp4, 2 with no ending", the most frequent first; empty if none was.
   std::string text() const;
@@ -22,4 +25,4 @@ class SkippedFiles {
   std::map<std::string, std::uint64_t> counts_;
 };
 
-}  // namespace vit::tools
+}  // namespace vit::data
