@@ -68,12 +68,12 @@ TEST(Probe, ReadsMoreThanTheFirstFeaturesOnlyWhereThatIsBetter) {
 
 TEST(Probe, CutsNoMarginOffSmallImages) {
   const auto sample = [](size_t width, size_t height) {
-    return Sample{{width, height, std::vector<std::uint8_t>(width * height * 3)}, 0};
+    return data::Sample{{width, height, std::vector<std::uint8_t>(width * height * 3)}, 0};
   };
   Recipe usual;
   usual.resize_height = usual.resize_width = 256;
   usual.crop_height = usual.crop_width = 224;
-  const std::vector<Sample> small{sample(32, 32), sample(200, 100)};
+  const std::vector<data::Sample> small{sample(32, 32), sample(200, 100)};
   Recipe recipe = usual;
   EXPECT_TRUE(keep_margins(small, recipe));
   EXPECT_EQ(recipe.resize_height, 224u);
@@ -81,7 +81,7 @@ TEST(Probe, CutsNoMarginOffSmallImages) {
   EXPECT_EQ(recipe.crop_fraction, 1.0);
   EXPECT_FALSE(keep_margins(small, recipe)) << "nothing is cut any more";
   recipe = usual;
-  EXPECT_FALSE(keep_margins(std::vector<Sample>{sample(32, 32), sample(640, 100)}, recipe));
+  EXPECT_FALSE(keep_margins(std::vector<data::Sample>{sample(32, 32), sample(640, 100)}, recipe));
   EXPECT_EQ(recipe.resize_height, 256u);
 }
 
@@ -118,7 +118,7 @@ TEST(Probe, TheHeadOnFeaturesIsTheModelOnImages) {
     auto network = with_new_head(gradient::load_network<float>(checkpoint), 3, 1);
     checkpoint.config.classes = 0;
     const Model headless = load_model(checkpoint);
-    Sample sample{{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)}, 0};
+    data::Sample sample{{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)}, 0};
     Random random({1});
     for (auto& value : sample.image.pixels) value = static_cast<std::uint8_t>(random.below(256));
     ThreadPool pool(1);

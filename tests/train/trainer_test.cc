@@ -24,8 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Eight noisy images of each of eight classes; what they have in common is a colour in a corner.
-Dataset noisy_images(size_t per_class = 8) {
-  Dataset dataset;
+data::Dataset noisy_images(size_t per_class = 8) {
+  data::Dataset dataset;
   for (size_t label = 0; label < 8; ++label) {
     dataset.labels.push_back("class " + std::to_string(label));
     for (size_t i = 0; i < per_class; ++i) {
@@ -93,7 +93,7 @@ gradient::Network<float> fresh_network() {
   return network;
 }
 
-void run_epochs(Trainer& trainer, const Dataset& dataset, const Recipe& recipe) {
+void run_epochs(Trainer& trainer, const data::Dataset& dataset, const Recipe& recipe) {
   while (!trainer.done()) {
     while (!trainer.epoch_done()) trainer.step();
     const Score score = evaluate(trainer.averaged(), dataset.validation, recipe, nullptr);
@@ -101,7 +101,7 @@ void run_epochs(Trainer& trainer, const Dataset& dataset, const Recipe& recipe) 
   }
 }
 
-std::vector<float> trained(const Dataset& dataset, const Settings& settings, size_t threads) {
+std::vector<float> trained(const data::Dataset& dataset, const Settings& settings, size_t threads) {
   ThreadPool pool(threads);
   Trainer trainer(fresh_network(), dataset, settings, pool);
   run_epochs(trainer, dataset, settings.batches.recipe);
@@ -109,7 +109,7 @@ std::vector<float> trained(const Dataset& dataset, const Settings& settings, siz
 }
 
 TEST(Trainer, OverfitsSixtyFourImages) {
-  const Dataset dataset = noisy_images();
+  const data::Dataset dataset = noisy_images();
   const Settings settings = plain_settings(60);
   ThreadPool pool(2);
   Trainer trainer(fresh_network(), dataset, settings, pool);
@@ -121,7 +121,7 @@ TEST(Trainer, OverfitsSixtyFourImages) {
 }
 
 TEST(Trainer, TheSameSeedGivesTheSameWeightsWhateverTheThreads) {
-  const Dataset dataset = noisy_images();
+  const data::Dataset dataset = noisy_images();
   const Settings settings = lively_settings(3);
   const auto once = trained(dataset, settings, 1);
   EXPECT_EQ(trained(dataset, settings, 1), once);
@@ -138,7 +138,7 @@ class OnDisk : public ::testing::Test {
 };
 
 TEST_F(OnDisk, AKilledRunContinuesAsIfNothingHadHappened) {
-  const Dataset dataset = noisy_images();
+  const data::Dataset dataset = noisy_images();
   const Settings settings = lively_settings(4);
   const auto whole = trained(dataset, settings, 2);
   ThreadPool pool(2);
@@ -168,7 +168,7 @@ std::string message_of(const std::function<void()>& call) {
 }
 
 TEST_F(OnDisk, ADamagedOrForeignCheckpointIsRefused) {
-  const Dataset dataset = noisy_images();
+  const data::Dataset dataset = noisy_images();
   ThreadPool pool(1);
   Trainer trainer(fresh_network(), dataset, plain_settings(1), pool);
   trainer.state().fingerprint = 5;
@@ -194,7 +194,7 @@ class ForgedCheckpoint : public ::testing::TestWithParam<Forgery> {};
 
 TEST_P(ForgedCheckpoint, IsRefusedBeforeAnythingIsReadByItsNumbers) {
   const test::Folder folder;
-  const Dataset dataset = noisy_images();
+  const data::Dataset dataset = noisy_images();
   ThreadPool pool(1);
   const std::string path = folder.path("run");
   {
@@ -260,7 +260,7 @@ void write_with_checksum(const fs::path& path, const std::string& bytes) {
 }
 
 TEST_F(OnDisk, ACheckpointWithACountBeyondItsEndOrBytesAfterItIsRefused) {
-  const Dataset dataset = noisy_images();
+  const data::Dataset dataset = noisy_images();
   ThreadPool pool(1);
   const std::string path = folder_.path("run");
   save_state(path, Trainer(fresh_network(), dataset, plain_settings(1), pool).state());
@@ -284,7 +284,7 @@ TEST_F(OnDisk, ACheckpointWithACountBeyondItsEndOrBytesAfterItIsRefused) {
 }
 
 TEST_F(OnDisk, AFullDiskLosesNoEarlierCheckpoint) {
-  const Dataset dataset = noisy_images();
+  const data::Dataset dataset = noisy_images();
   ThreadPool pool(1);
   Trainer trainer(fresh_network(), dataset, plain_settings(1), pool);
   const fs::path path = folder_.path("run");
@@ -303,7 +303,7 @@ TEST_F(OnDisk, AFullDiskLosesNoEarlierCheckpoint) {
 }
 
 TEST_F(OnDisk, TheModelFileClassifiesAsTheNetworkDoes) {
-  const Dataset dataset = noisy_images();
+  const data::Dataset dataset = noisy_images();
   const Settings settings = plain_settings(12);
   ThreadPool pool(2);
   Trainer trainer(fresh_network(), dataset, settings, pool);
@@ -320,7 +320,7 @@ TEST_F(OnDisk, TheModelFileClassifiesAsTheNetworkDoes) {
 }
 
 TEST(Trainer, SaysWhenTheLossIsNotANumber) {
-  const Dataset dataset = noisy_images();
+  const data::Dataset dataset = noisy_images();
   ThreadPool pool(1);
   auto network = fresh_network();
   network.numbers.front() = std::numeric_limits<float>::quiet_NaN();
@@ -336,7 +336,7 @@ TEST(Trainer, SaysWhenTheLossIsNotANumber) {
 }
 
 TEST(Trainer, RefusesAModelOfOtherClasses) {
-  const Dataset dataset = noisy_images();
+  const data::Dataset dataset = noisy_images();
   ModelConfig config = tiny();
   config.classes = 3;
   ThreadPool pool(1);
