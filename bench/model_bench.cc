@@ -25,11 +25,13 @@ const Model& model_of(const std::string& architecture) {
 }
 
 double multiply_adds(const ModelConfig& c) {
-  const auto t = static_cast<double>(c.tokens()), d = static_cast<double>(c.width),
-             f = static_cast<double>(c.mlp_width), l = static_cast<double>(c.depth);
+  const auto t = static_cast<double>(c.embedding.tokens()),
+             d = static_cast<double>(c.encoder.width), f = static_cast<double>(c.encoder.mlp_width),
+             l = static_cast<double>(c.encoder.depth);
   const double block = t * d * 4 * d + 2 * t * t * d + 2 * t * d * f;
-  return l * block + static_cast<double>(c.grid().count() * c.patch_size()) * d +
-         static_cast<double>(c.classes) * d;
+  return l * block +
+         static_cast<double>(c.embedding.grid().count() * c.embedding.patch_size()) * d +
+         static_cast<double>(c.head.classes) * d;
 }
 
 /// Every matrix product of one image, nothing else, through OpenBLAS on strided views.
@@ -37,34 +39,36 @@ class Products {
  public:
   explicit Products(const ModelConfig& c)
       : c_(c),
-        patches_(c.grid().count(), c.patch_size()),
-        tokens_(c.tokens(), c.width),
-        qkv_(c.tokens(), 3 * c.width),
-        hidden_(c.tokens(), c.mlp_width),
-        scores_(c.tokens(), c.tokens()),
-        weights_(test::random_matrix(1,
-                                     std::max({3 * c.width * c.width, c.mlp_width * c.width,
-                                               c.patch_size() * c.width, c.classes * c.width}),
-                                     1)) {}
+        patches_(c.embedding.grid().count(), c.embedding.patch_size()),
+        tokens_(c.embedding.tokens(), c.encoder.width),
+        qkv_(c.embedding.tokens(), 3 * c.encoder.width),
+        hidden_(c.embedding.tokens(), c.encoder.mlp_width),
+        scores_(c.embedding.tokens(), c.embedding.tokens()),
+        weights_(test::random_matrix(
+            1,
+            std::max({3 * c.encoder.width * c.encoder.width, c.encoder.mlp_width * c.encoder.width,
+                      c.embedding.patch_size() * c.encoder.width,
+                      c.head.classes * c.encoder.width}),
+            1)) {}
 
   void operator()() {
-    const size_t d = c_.width, head = c_.head_width();
-    gemm(patches_, weight(d, c_.patch_size()), Transpose::kYes,
+    const size_t d = c_.encoder.width, head = c_.encoder.head_width();
+    gemm(patches_, weight(d, c_.embedding.patch_size()), Transpose::kYes,
          tokens_.view().row_range(0, patches_.rows()));
-    for (size_t layer = 0; layer < c_.depth; ++layer) {
+    for (size_t layer = 0; layer < c_.encoder.depth; ++layer) {
       gemm(tokens_, weight(3 * d, d), Transpose::kYes, qkv_);
-      for (size_t h = 0; h < c_.heads; ++h) {
+      for (size_t h = 0; h < c_.encoder.heads; ++h) {
         gemm(qkv_.view().col_range(h * head, head), qkv_.view().col_range(d + h * head, head),
              Transpose::kYes, scores_);
         gemm(scores_, qkv_.view().col_range(2 * d + h * head, head), Transpose::kNo,
              tokens_.view().col_range(h * head, head));
       }
       gemm(qkv_.view().col_range(0, d), weight(d, d), Transpose::kYes, tokens_);
-      gemm(tokens_, weight(c_.mlp_width, d), Transpose::kYes, hidden_);
-      gemm(hidden_, weight(d, c_.mlp_width), Transpose::kYes, tokens_);
+      gemm(tokens_, weight(c_.encoder.mlp_width, d), Transpose::kYes, hidden_);
+      gemm(hidden_, weight(d, c_.encoder.mlp_width), Transpose::kYes, tokens_);
     }
-    gemm(tokens_.view().row_range(0, 1), weight(c_.classes, d), Transpose::kYes,
-         {hidden_.data(), 1, c_.classes});
+    gemm(tokens_.view().row_range(0, 1), weight(c_.head.classes, d), Transpose::kYes,
+         {hidden_.data(), 1, c_.head.classes});
   }
 
  private:

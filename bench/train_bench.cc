@@ -29,17 +29,17 @@ data::Dataset random_images() {
 /// 64 tokens of an image of 64x64 pixels, or the half of them.
 ModelConfig model(size_t width, size_t depth, bool half = false) {
   ModelConfig c;
-  c.image_height = kEdge;
-  c.image_width = half ? kEdge / 2 : kEdge;
-  c.patch_height = c.patch_width = 8;
-  c.position_grid = c.grid();
-  c.prefix = {};
-  c.pooling = Pooling::kMean;
-  c.width = width;
-  c.depth = depth;
-  c.heads = c.key_value_heads = width / 64;
-  c.mlp_width = 4 * width;
-  c.classes = kClasses;
+  c.embedding.image_height = kEdge;
+  c.embedding.image_width = half ? kEdge / 2 : kEdge;
+  c.embedding.patch_height = c.embedding.patch_width = 8;
+  c.embedding.position_grid = c.embedding.grid();
+  c.embedding.prefix = {};
+  c.head.pooling = Pooling::kMean;
+  c.encoder.width = width;
+  c.encoder.depth = depth;
+  c.encoder.heads = c.encoder.key_value_heads = width / 64;
+  c.encoder.mlp_width = 4 * width;
+  c.head.classes = kClasses;
   return c;
 }
 

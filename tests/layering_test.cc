@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/paths.h"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -187,11 +189,11 @@ std::vector<std::string> strangers_among(const std::vector<std::string>& top_lev
 std::vector<std::string> source_files() {
   std::vector<std::string> files;
   for (const auto* top : {"vit", "patch", "weights", "tools", "tests", "bench"}) {
-    if (!fs::exists(fs::path(VIT_SOURCE_DIR) / top)) continue;
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(VIT_SOURCE_DIR) / top)) {
+    if (!fs::exists(vit::test::source_dir() / top)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(vit::test::source_dir() / top)) {
       const auto extension = entry.path().extension();
       if (extension == ".h" || extension == ".cc" || extension == ".inl")
-        files.push_back(fs::relative(entry.path(), VIT_SOURCE_DIR).string());
+        files.push_back(fs::relative(entry.path(), vit::test::source_dir()).string());
     }
   }
   return files;
@@ -204,15 +206,15 @@ std::string read(const fs::path& path) {
 
 TEST(Layering, EverySourceLooksOnlyBackAlongTheWay) {
   const auto files = source_files();
-  EXPECT_GT(files.size(), 30u) << "the sources were not found under " VIT_SOURCE_DIR;
+  EXPECT_GT(files.size(), 30u) << "the sources were not found under " << vit::test::source_dir();
   for (const auto& file : files)
-    for (const auto& violation : violations_in(file, read(fs::path(VIT_SOURCE_DIR) / file)))
+    for (const auto& violation : violations_in(file, read(vit::test::source_dir() / file)))
       ADD_FAILURE() << violation;
 }
 
 TEST(Layering, TheTopLevelHoldsOnlyItsFixedNames) {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(VIT_SOURCE_DIR))
+  for (const auto& entry : fs::directory_iterator(vit::test::source_dir()))
     names.push_back(entry.path().filename().string());
   EXPECT_THAT(strangers_among(names), IsEmpty());
 }

@@ -26,7 +26,7 @@ class List {
   }
   void norm(const std::string& name, size_t width) {
     add(name + ".weight", {width});
-    if (c.norm == NormKind::kLayerNorm) add(name + ".bias", {width});
+    if (c.encoder.norm == NormKind::kLayerNorm) add(name + ".bias", {width});
   }
 
  private:
@@ -35,30 +35,32 @@ class List {
 
 void demand_tokens(List& list) {
   const ModelConfig& c = list.c;
-  list.add("patch_embed.proj.weight", {c.width, c.channels, c.patch_height, c.patch_width});
-  if (c.patch_bias) list.add("patch_embed.proj.bias", {c.width});
-  if (c.patch_norm) list.norm("patch_embed.norm", c.width);
+  list.add("patch_embed.proj.weight", {c.encoder.width, c.embedding.channels,
+                                       c.embedding.patch_height, c.embedding.patch_width});
+  if (c.embedding.patch_bias) list.add("patch_embed.proj.bias", {c.encoder.width});
+  if (c.embedding.patch_norm) list.norm("patch_embed.norm", c.encoder.width);
 
   const auto count = [&](PrefixToken token) {
-    return static_cast<size_t>(std::count(c.prefix.begin(), c.prefix.end(), token));
+    return static_cast<size_t>(
+        std::count(c.embedding.prefix.begin(), c.embedding.prefix.end(), token));
   };
-  if (count(PrefixToken::kClass) != 0) list.add("cls_token", {1, 1, c.width});
-  if (count(PrefixToken::kDistillation) != 0) list.add("dist_token", {1, 1, c.width});
+  if (count(PrefixToken::kClass) != 0) list.add("cls_token", {1, 1, c.encoder.width});
+  if (count(PrefixToken::kDistillation) != 0) list.add("dist_token", {1, 1, c.encoder.width});
   if (const size_t registers = count(PrefixToken::kRegister))
-    list.add("reg_token", {1, registers, c.width});
-  if (c.positions == PositionKind::kLearned) {
-    const size_t covered = c.positions_cover_prefix ? c.prefix.size() : 0;
-    list.add("pos_embed", {1, covered + c.position_grid.count(), c.width});
+    list.add("reg_token", {1, registers, c.encoder.width});
+  if (c.embedding.positions == PositionKind::kLearned) {
+    const size_t covered = c.embedding.covered_prefix();
+    list.add("pos_embed", {1, covered + c.embedding.position_grid.count(), c.encoder.width});
   }
-  if (c.norm_before_blocks) list.norm("norm_pre", c.width);
+  if (c.embedding.norm_before_blocks) list.norm("norm_pre", c.encoder.width);
 }
 
 void demand_attention(List& list, const std::string& name) {
   const ModelConfig& c = list.c;
-  const size_t d = c.head_width();
-  const bool differential = c.attention == AttentionKind::kDifferential;
-  list.linear(name + ".qkv", (c.heads + 2 * c.key_value_heads) * d, c.width, c.qkv_bias);
-  if (c.qk_norm) {
+  const size_t d = c.encoder.head_width();
+  const bool differential = c.encoder.attention == AttentionKind::kDifferential;
+  list.linear(name + ".qkv", c.encoder.qkv_rows(), c.encoder.width, c.encoder.qkv_bias);
+  if (c.encoder.qk_norm) {
     list.norm(name + ".q_norm", differential ? d / 2 : d);
     list.norm(name + ".k_norm", differential ? d / 2 : d);
   }
@@ -69,49 +71,50 @@ void demand_attention(List& list, const std::string& name) {
     for (const auto lambda : {"a", "b"}) list.add(name + ".lambda_" + lambda, {}, true);
     list.add(name + ".sub_norm.weight", {d});
   }
-  if (c.attention_norm) list.norm(name + ".norm", c.width);
-  list.linear(name + ".proj", c.width, c.heads * d, c.projection_bias);
+  if (c.encoder.attention_norm) list.norm(name + ".norm", c.encoder.width);
+  list.linear(name + ".proj", c.encoder.width, c.encoder.heads * d, c.encoder.projection_bias);
 }
 
 void demand_mlp(List& list, const std::string& name) {
   const ModelConfig& c = list.c;
-  const bool parallel = c.block == BlockKind::kParallel;
-  const size_t rows = c.gated_mlp ? 2 * c.mlp_width : c.mlp_width;
-  list.linear(name + ".fc1", rows, c.width, c.mlp_bias || parallel);
-  if (c.mlp_norm) list.norm(name + ".norm", c.mlp_width);
-  list.add(name + ".fc2.weight", {c.width, c.mlp_width});
+  const bool parallel = c.encoder.block == BlockKind::kParallel;
+
+  list.linear(name + ".fc1", c.encoder.mlp_rows(), c.encoder.width, c.encoder.mlp_bias || parallel);
+  if (c.encoder.mlp_norm) list.norm(name + ".norm", c.encoder.mlp_width);
+  list.add(name + ".fc2.weight", {c.encoder.width, c.encoder.mlp_width});
   // A projection fused with the attention's has one bias for both.
-  if (c.mlp_bias) list.add(name + ".fc2.bias", {c.width}, parallel);
+  if (c.encoder.mlp_bias) list.add(name + ".fc2.bias", {c.encoder.width}, parallel);
 }
 
 void demand_block(List& list, const std::string& name) {
   const ModelConfig& c = list.c;
-  list.norm(name + ".norm1", c.width);
+  list.norm(name + ".norm1", c.encoder.width);
   demand_attention(list, name + ".attn");
-  if (c.layer_scale) list.add(name + ".ls1.gamma", {c.width});
-  if (c.block != BlockKind::kParallel) list.norm(name + ".norm2", c.width);
+  if (c.encoder.layer_scale) list.add(name + ".ls1.gamma", {c.encoder.width});
+  if (c.encoder.block != BlockKind::kParallel) list.norm(name + ".norm2", c.encoder.width);
   demand_mlp(list, name + ".mlp");
-  if (c.layer_scale && c.block != BlockKind::kParallel) list.add(name + ".ls2.gamma", {c.width});
+  if (c.encoder.layer_scale && c.encoder.block != BlockKind::kParallel)
+    list.add(name + ".ls2.gamma", {c.encoder.width});
 }
 
 void demand_head(List& list) {
   const ModelConfig& c = list.c;
-  if (c.final_norm) list.norm("norm", c.width);
-  if (c.pooling == Pooling::kAttention) {
-    list.add("attn_pool.latent", {1, 1, c.width});
-    list.linear("attn_pool.q", c.width, c.width, true);
-    list.linear("attn_pool.kv", 2 * c.width, c.width, true);
-    list.linear("attn_pool.proj", c.width, c.width, true);
-    list.norm("attn_pool.norm", c.width);
-    list.linear("attn_pool.mlp.fc1", c.mlp_width, c.width, true);
-    list.linear("attn_pool.mlp.fc2", c.width, c.mlp_width, true);
+  if (c.head.final_norm) list.norm("norm", c.encoder.width);
+  if (c.head.pooling == Pooling::kAttention) {
+    list.add("attn_pool.latent", {1, 1, c.encoder.width});
+    list.linear("attn_pool.q", c.encoder.width, c.encoder.width, true);
+    list.linear("attn_pool.kv", 2 * c.encoder.width, c.encoder.width, true);
+    list.linear("attn_pool.proj", c.encoder.width, c.encoder.width, true);
+    list.norm("attn_pool.norm", c.encoder.width);
+    list.linear("attn_pool.mlp.fc1", c.encoder.mlp_width, c.encoder.width, true);
+    list.linear("attn_pool.mlp.fc2", c.encoder.width, c.encoder.mlp_width, true);
   }
-  if (c.pooled_norm) list.norm("fc_norm", c.pooled_width());
-  if (c.pre_logits != 0) list.linear("pre_logits", c.pre_logits, c.pooled_width(), true);
-  if (c.classes == 0) return;
-  const size_t features = c.pre_logits != 0 ? c.pre_logits : c.pooled_width();
-  list.linear("head", c.classes, features, c.head_bias);
-  if (c.distilled_head) list.linear("head_dist", c.classes, features, c.head_bias);
+  if (c.head.pooled_norm) list.norm("fc_norm", c.pooled_width());
+  if (c.head.pre_logits != 0) list.linear("pre_logits", c.head.pre_logits, c.pooled_width(), true);
+  if (c.head.classes == 0) return;
+  const size_t features = c.classifier_inputs();
+  list.linear("head", c.head.classes, features, c.head.head_bias);
+  if (c.head.distilled_head) list.linear("head_dist", c.head.classes, features, c.head.head_bias);
 }
 
 /// Four vectors or two numbers, but one of them whole. `name` ends in "lambda_q1".
@@ -140,12 +143,12 @@ void check_demand(const Demand& demand, const WeightMap& weights, const std::str
 void list_demands(const ModelConfig& config, std::function<void(Demand)> use) {
   List list(config, std::move(use));
   demand_tokens(list);
-  for (size_t i = 0; i < config.depth; ++i) {
+  for (size_t i = 0; i < config.encoder.depth; ++i) {
     const std::string block = "blocks." + std::to_string(i);
-    if (config.branches == 1) {
+    if (config.encoder.branches == 1) {
       demand_block(list, block);
     } else {
-      for (size_t j = 0; j < config.branches; ++j)
+      for (size_t j = 0; j < config.encoder.branches; ++j)
         demand_block(list, block + ".branches." + std::to_string(j));
     }
   }

@@ -60,78 +60,79 @@ class Reader {
 
 void infer_tokens(const Reader& r, ModelConfig& c) {
   const Shape& kernel = r.shape("patch_embed.proj.weight", 4);
-  c.width = kernel[0];
-  c.channels = kernel[1];
-  c.patch_height = kernel[2];
-  c.patch_width = kernel[3];
-  c.patch_bias = r.has("patch_embed.proj.bias");
-  c.patch_norm = r.has("patch_embed.norm.weight");
-  c.norm_before_blocks = r.has("norm_pre.weight");
+  c.encoder.width = kernel[0];
+  c.embedding.channels = kernel[1];
+  c.embedding.patch_height = kernel[2];
+  c.embedding.patch_width = kernel[3];
+  c.embedding.patch_bias = r.has("patch_embed.proj.bias");
+  c.embedding.patch_norm = r.has("patch_embed.norm.weight");
+  c.embedding.norm_before_blocks = r.has("norm_pre.weight");
 
-  c.prefix.clear();
-  if (r.has("cls_token")) c.prefix.push_back(PrefixToken::kClass);
-  if (r.has("dist_token")) c.prefix.push_back(PrefixToken::kDistillation);
+  c.embedding.prefix.clear();
+  if (r.has("cls_token")) c.embedding.prefix.push_back(PrefixToken::kClass);
+  if (r.has("dist_token")) c.embedding.prefix.push_back(PrefixToken::kDistillation);
   if (r.has("reg_token")) {
     const size_t registers = r.shape("reg_token", 3)[1];
     if (registers > kLargestIndex)
       fail(r.where(), ": ", registers, " register tokens, at most ", kLargestIndex);
-    c.prefix.insert(c.prefix.end(), registers, PrefixToken::kRegister);
+    c.embedding.prefix.insert(c.embedding.prefix.end(), registers, PrefixToken::kRegister);
   }
-  c.positions = r.has("pos_embed") ? PositionKind::kLearned : PositionKind::kNone;
+  c.embedding.positions = r.has("pos_embed") ? PositionKind::kLearned : PositionKind::kNone;
 }
 
 void infer_attention(const Reader& r, const std::string& attention, ModelConfig& c) {
   const size_t rows = r.shape(attention + "qkv.weight", 2)[0];
-  c.qkv_bias = r.has(attention + "qkv.bias");
-  c.projection_bias = r.has(attention + "proj.bias");
-  c.qk_norm = r.has(attention + "q_norm.weight");
-  c.attention_norm = r.has(attention + "norm.weight");
-  c.attention = r.has(attention + "sub_norm.weight") ? AttentionKind::kDifferential
-                                                     : AttentionKind::kStandard;
+  c.encoder.qkv_bias = r.has(attention + "qkv.bias");
+  c.encoder.projection_bias = r.has(attention + "proj.bias");
+  c.encoder.qk_norm = r.has(attention + "q_norm.weight");
+  c.encoder.attention_norm = r.has(attention + "norm.weight");
+  c.encoder.attention = r.has(attention + "sub_norm.weight") ? AttentionKind::kDifferential
+                                                             : AttentionKind::kStandard;
   size_t head_width = r.stored_head_width(attention + "qkv.weight");
-  if (c.attention == AttentionKind::kDifferential)
+  if (c.encoder.attention == AttentionKind::kDifferential)
     head_width = r.shape(attention + "sub_norm.weight", 1)[0];
-  else if (c.qk_norm)
+  else if (c.encoder.qk_norm)
     head_width = r.shape(attention + "q_norm.weight", 1)[0];
-  c.heads = head_width == 0 ? 0 : c.width / head_width;
-  c.key_value_heads = c.heads;
-  if (head_width != 0 && rows > c.width) c.key_value_heads = (rows - c.width) / 2 / head_width;
+  c.encoder.heads = head_width == 0 ? 0 : c.encoder.width / head_width;
+  c.encoder.key_value_heads = c.encoder.heads;
+  if (head_width != 0 && rows > c.encoder.width)
+    c.encoder.key_value_heads = (rows - c.encoder.width) / 2 / head_width;
 }
 
 void infer_blocks(const Reader& r, ModelConfig& c) {
-  c.depth = r.count("blocks.");
-  if (c.depth == 0) fail(r.where(), ": holds no blocks");
-  c.branches = std::max<size_t>(1, r.count("blocks.0.branches."));
-  const std::string block = c.branches > 1 ? "blocks.0.branches.0." : "blocks.0.";
+  c.encoder.depth = r.count("blocks.");
+  if (c.encoder.depth == 0) fail(r.where(), ": holds no blocks");
+  c.encoder.branches = std::max<size_t>(1, r.count("blocks.0.branches."));
+  const std::string block = c.encoder.branches > 1 ? "blocks.0.branches.0." : "blocks.0.";
 
   r.shape(block + "norm1.weight", 1);
-  c.norm = r.has(block + "norm1.bias") ? NormKind::kLayerNorm : NormKind::kRmsNorm;
-  c.block = r.has(block + "norm2.weight") ? BlockKind::kPreNorm : BlockKind::kParallel;
+  c.encoder.norm = r.has(block + "norm1.bias") ? NormKind::kLayerNorm : NormKind::kRmsNorm;
+  c.encoder.block = r.has(block + "norm2.weight") ? BlockKind::kPreNorm : BlockKind::kParallel;
   infer_attention(r, block + "attn.", c);
 
-  c.mlp_width = r.shape(block + "mlp.fc2.weight", 2)[1];
-  c.gated_mlp = r.shape(block + "mlp.fc1.weight", 2)[0] == 2 * c.mlp_width;
-  c.mlp_bias = r.has(block + "mlp.fc2.bias") || r.has(block + "mlp.fc1.bias");
-  c.mlp_norm = r.has(block + "mlp.norm.weight");
-  c.layer_scale = r.has(block + "ls1.gamma");
-  if (c.gated_mlp) c.activation = Activation::kSilu;
+  c.encoder.mlp_width = r.shape(block + "mlp.fc2.weight", 2)[1];
+  c.encoder.gated_mlp = r.shape(block + "mlp.fc1.weight", 2)[0] == 2 * c.encoder.mlp_width;
+  c.encoder.mlp_bias = r.has(block + "mlp.fc2.bias") || r.has(block + "mlp.fc1.bias");
+  c.encoder.mlp_norm = r.has(block + "mlp.norm.weight");
+  c.encoder.layer_scale = r.has(block + "ls1.gamma");
+  if (c.encoder.gated_mlp) c.encoder.activation = Activation::kSilu;
 }
 
 void infer_head(const Reader& r, ModelConfig& c) {
-  c.final_norm = r.has("norm.weight");
-  c.pooled_norm = r.has("fc_norm.weight");
+  c.head.final_norm = r.has("norm.weight");
+  c.head.pooled_norm = r.has("fc_norm.weight");
   const bool has_class = r.has("cls_token");
   if (r.has("attn_pool.latent"))
-    c.pooling = Pooling::kAttention;
+    c.head.pooling = Pooling::kAttention;
   else
-    c.pooling = has_class && !c.pooled_norm ? Pooling::kClass : Pooling::kMean;
+    c.head.pooling = has_class && !c.head.pooled_norm ? Pooling::kClass : Pooling::kMean;
 
-  c.classes = r.has("head.weight") ? r.shape("head.weight", 2)[0] : 0;
-  c.head_bias = r.has("head.bias");
-  c.distilled_head = r.has("head_dist.weight");
-  c.pre_logits = r.has("pre_logits.weight") ? r.shape("pre_logits.weight", 2)[0] : 0;
-  if (c.classes != 0 && has_class && r.shape("head.weight", 2)[1] == 2 * c.width)
-    c.pooling = Pooling::kClassAndMean;
+  c.head.classes = r.has("head.weight") ? r.shape("head.weight", 2)[0] : 0;
+  c.head.head_bias = r.has("head.bias");
+  c.head.distilled_head = r.has("head_dist.weight");
+  c.head.pre_logits = r.has("pre_logits.weight") ? r.shape("pre_logits.weight", 2)[0] : 0;
+  if (c.head.classes != 0 && has_class && r.shape("head.weight", 2)[1] == 2 * c.encoder.width)
+    c.head.pooling = Pooling::kClassAndMean;
 }
 
 size_t square_root(size_t n) {
@@ -145,14 +146,15 @@ bool is_square(size_t n) {
 /// A square table tells its grid and the image size. Any other is left in one row here: what its
 /// grid is only a config can say, and position_grid_of() refuses it where there is none.
 void infer_grid(const Reader& r, ModelConfig& c) {
-  const size_t stored = r.shape("pos_embed", 3)[1], prefix = c.prefix.size();
-  c.positions_cover_prefix = stored > prefix && (is_square(stored - prefix) || !is_square(stored));
-  const size_t patches = stored - (c.positions_cover_prefix ? prefix : 0);
-  c.position_grid = {1, patches};
+  const size_t stored = r.shape("pos_embed", 3)[1], prefix = c.embedding.prefix.size();
+  c.embedding.positions_cover_prefix =
+      stored > prefix && (is_square(stored - prefix) || !is_square(stored));
+  const size_t patches = stored - (c.embedding.positions_cover_prefix ? prefix : 0);
+  c.embedding.position_grid = {1, patches};
   if (!is_square(patches)) return;
-  c.position_grid = {square_root(patches), square_root(patches)};
-  c.image_height = c.position_grid.rows * c.patch_height;
-  c.image_width = c.position_grid.cols * c.patch_width;
+  c.embedding.position_grid = {square_root(patches), square_root(patches)};
+  c.embedding.image_height = c.embedding.position_grid.rows * c.embedding.patch_height;
+  c.embedding.image_width = c.embedding.position_grid.cols * c.embedding.patch_width;
 }
 
 }  // namespace
@@ -160,19 +162,19 @@ void infer_grid(const Reader& r, ModelConfig& c) {
 ModelConfig infer_config(const Interpretation& found, const std::string& where) {
   const Reader reader(found.weights, where);
   ModelConfig config;
-  config.norm_eps = found.layout->norm_eps;
-  config.activation = found.layout->activation;
+  config.encoder.norm_eps = found.layout->norm_eps;
+  config.encoder.activation = found.layout->activation;
   infer_tokens(reader, config);
   infer_blocks(reader, config);
   infer_head(reader, config);
-  if (config.positions == PositionKind::kLearned) infer_grid(reader, config);
+  if (config.embedding.positions == PositionKind::kLearned) infer_grid(reader, config);
   return config;
 }
 
 GridSize position_grid_of(const WeightMap& weights, const ModelConfig& config, GridSize expected,
                           const std::string& where) {
   const size_t stored = Reader(weights, where).shape("pos_embed", 3)[1];
-  const size_t covered = config.positions_cover_prefix ? config.prefix.size() : 0;
+  const size_t covered = config.embedding.covered_prefix();
   const size_t patches = stored > covered ? stored - covered : 0;
   if (patches == expected.count() && patches != 0) return expected;
   if (!is_square(patches))

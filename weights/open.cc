@@ -25,19 +25,20 @@ constexpr size_t kImagenetClasses = 1000;
 /// What its authors' recipe most likely is, where no file says it.
 Recipe usual_recipe(const Layout& layout, const ModelConfig& config) {
   TimmRecipe timm;
-  timm.height = config.image_height;
-  timm.width = config.image_width;
+  timm.height = config.embedding.image_height;
+  timm.width = config.embedding.image_width;
   // Whoever shares timm's recipes evaluates large images whole.
-  const bool large = layout.crop_pct == 0.9 && config.image_height >= 384;
+  const bool large = layout.crop_pct == 0.9 && config.embedding.image_height >= 384;
   timm.crop_pct = large ? 1.0 : layout.crop_pct;
   timm.interpolation = layout.interpolation;
   timm.crop_mode = layout.crop_mode;
   Recipe recipe = recipe_of(timm, std::string(layout.name));
   set_statistics(layout.statistics, recipe);
   // Of those who share timm's names, DeiT, DINO and their successors use ImageNet's statistics.
-  const bool facebook = config.layer_scale || config.distilled_head;
+  const bool facebook = config.encoder.layer_scale || config.head.distilled_head;
   if (layout.statistics == "half" && facebook) set_statistics("imagenet", recipe);
-  if (layout.statistics == "half" && config.norm_before_blocks) set_statistics("clip", recipe);
+  if (layout.statistics == "half" && config.embedding.norm_before_blocks)
+    set_statistics("clip", recipe);
   return recipe;
 }
 
@@ -54,8 +55,8 @@ Description describe_bare(const Interpretation& found, const ModelConfig& inferr
   Description result;
   const Architecture* known = found.layout->name == "timm" ? architecture_in_name(file) : nullptr;
   if (known != nullptr) {
-    Arguments sizes{{"num_classes", std::to_string(inferred.classes)},
-                    {"img_size", std::to_string(inferred.image_height)}};
+    Arguments sizes{{"num_classes", std::to_string(inferred.head.classes)},
+                    {"img_size", std::to_string(inferred.embedding.image_height)}};
     result.config = config_of(known->name, sizes, file.string());
     result.recipe = known->recipe;
     result.assumptions.push_back("architecture and recipe of " + known->name +
@@ -65,10 +66,10 @@ Description describe_bare(const Interpretation& found, const ModelConfig& inferr
     result.recipe = usual_recipe(*found.layout, inferred);
     result.assumptions.push_back("the usual recipe of " + std::string(found.layout->name) +
                                  " checkpoints, activation " +
-                                 std::string(to_string(inferred.activation)));
+                                 std::string(to_string(inferred.encoder.activation)));
     // Of the models that share these names, those with layer scale (DINOv2) have their own eps.
-    if (found.layout->name == "Hugging Face" && inferred.layer_scale)
-      result.config.norm_eps = 1e-6f;
+    if (found.layout->name == "Hugging Face" && inferred.encoder.layer_scale)
+      result.config.encoder.norm_eps = 1e-6f;
   }
   apply_metadata(metadata, result);
   return result;
@@ -96,16 +97,16 @@ Description describe(const Location& location, const Interpretation& found,
 void settle_heads(ModelConfig& config, const OpenOptions& options, const std::string& where,
                   std::vector<std::string>& assumptions) {
   if (options.heads != 0) {
-    config.heads = config.key_value_heads = options.heads;
-  } else if (config.heads == 0) {
-    config.heads = config.key_value_heads = usual_heads(config, where);
-    assumptions.push_back(std::to_string(config.heads) +
+    config.encoder.heads = config.encoder.key_value_heads = options.heads;
+  } else if (config.encoder.heads == 0) {
+    config.encoder.heads = config.encoder.key_value_heads = usual_heads(config, where);
+    assumptions.push_back(std::to_string(config.encoder.heads) +
                           " attention heads, as known models of this size have");
   }
 }
 
 void settle_labels(Checkpoint& checkpoint, bool speaks_for_itself) {
-  const size_t classes = checkpoint.config.classes;
+  const size_t classes = checkpoint.config.head.classes;
   if (checkpoint.labels.size() != classes) {
     if (!checkpoint.labels.empty())
       checkpoint.assumptions.push_back(std::to_string(checkpoint.labels.size()) + " labels for " +
@@ -179,8 +180,8 @@ Checkpoint open_saved(TensorFile file, const std::string& where, const OpenOptio
   settle_heads(checkpoint.config, options, where, checkpoint.assumptions);
   validate(checkpoint.config, where);
   validate(checkpoint.recipe, where);
-  if (!checkpoint.labels.empty() && checkpoint.labels.size() != checkpoint.config.classes)
-    fail(where, ": ", checkpoint.labels.size(), " labels for ", checkpoint.config.classes,
+  if (!checkpoint.labels.empty() && checkpoint.labels.size() != checkpoint.config.head.classes)
+    fail(where, ": ", checkpoint.labels.size(), " labels for ", checkpoint.config.head.classes,
          " classes");
   attach_scales(file.tensors, where);
   Interpretation found;
@@ -211,10 +212,11 @@ Checkpoint open(const std::filesystem::path& path, const OpenOptions& options) {
   ModelConfig& config = checkpoint.config = said.config;
   settle_heads(config, options, where, checkpoint.assumptions);
   validate(config, where);
-  if (config.positions == PositionKind::kLearned)
-    config.position_grid = position_grid_of(found.weights, config, config.grid(), where);
-  config.image_height = checkpoint.recipe.crop_height;
-  config.image_width = checkpoint.recipe.crop_width;
+  if (config.embedding.positions == PositionKind::kLearned)
+    config.embedding.position_grid =
+        position_grid_of(found.weights, config, config.embedding.grid(), where);
+  config.embedding.image_height = checkpoint.recipe.crop_height;
+  config.embedding.image_width = checkpoint.recipe.crop_width;
   validate(config, where);
   validate(checkpoint.recipe, where);
 

@@ -192,8 +192,8 @@ void save(const std::filesystem::path& path, const ModelCard& card, const Weight
          options.dtype == DType::kBf16 || options.dtype == DType::kI8);
   const std::string where = path.string();
   validate(card.config, where);
-  if (!card.labels.empty() && card.labels.size() != card.config.classes)
-    fail(where, ": ", card.labels.size(), " labels for ", card.config.classes, " classes");
+  if (!card.labels.empty() && card.labels.size() != card.config.head.classes)
+    fail(where, ": ", card.labels.size(), " labels for ", card.config.head.classes, " classes");
   const std::vector<Entry> entries = entries_of(card, weights, options.dtype, where);
   const std::string header = header_of(entries, metadata_of(card, options.metadata, where));
 

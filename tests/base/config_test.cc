@@ -24,41 +24,42 @@ std::string complaint(const std::function<void(ModelConfig&)>& change) {
 
 TEST(Config, TheDefaultIsAValidVitBase) {
   EXPECT_EQ(complaint([](ModelConfig&) {}), "");
-  EXPECT_EQ(ModelConfig{}.tokens(), 197u);
+  EXPECT_EQ(ModelConfig{}.embedding.tokens(), 197u);
 }
 
 TEST(Config, NamesTheFirstContradiction) {
-  EXPECT_EQ(complaint([](ModelConfig& c) { c.depth = 0; }), "m: depth is 0");
-  EXPECT_EQ(complaint([](ModelConfig& c) { c.heads = 7; }),
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.encoder.depth = 0; }), "m: depth is 0");
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.encoder.heads = 7; }),
             "m: width 768 is not a multiple of heads 7");
-  EXPECT_EQ(complaint([](ModelConfig& c) { c.key_value_heads = 5; }),
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.encoder.key_value_heads = 5; }),
             "m: heads 12 is not a multiple of key/value heads 5");
-  EXPECT_EQ(complaint([](ModelConfig& c) { c.channels = 1; }),
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.embedding.channels = 1; }),
             "m: 1 input channels, only RGB (3) is supported");
-  EXPECT_EQ(complaint([](ModelConfig& c) { c.image_width = 8; }),
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.embedding.image_width = 8; }),
             "m: image 224x8 is smaller than its patch 16x16");
-  EXPECT_EQ(complaint([](ModelConfig& c) { c.prefix.clear(); }),
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.embedding.prefix.clear(); }),
             "m: class pooling needs a class token, the model has none");
-  EXPECT_EQ(complaint([](ModelConfig& c) { c.distilled_head = true; }),
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.head.distilled_head = true; }),
             "m: a distilled head needs a class token and then a distillation token in front");
-  EXPECT_EQ(complaint([](ModelConfig& c) { c.norm_eps = -1.0f; }),
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.encoder.norm_eps = -1.0f; }),
             "m: norm eps -1 is not a small positive number");
   EXPECT_EQ(complaint([](ModelConfig& c) {
-              c.branches = 2;
-              c.block = BlockKind::kParallel;
+              c.encoder.branches = 2;
+              c.encoder.block = BlockKind::kParallel;
             }),
             "m: 2 branches need pre-norm blocks, got parallel");
 }
 
 TEST(Config, RefusesSizesThatNoModelHas) {
-  EXPECT_EQ(complaint([](ModelConfig& c) { c.depth = 5000; }), "m: depth is 5000, at most 4096");
-  EXPECT_EQ(complaint([](ModelConfig& c) { c.width = size_t{1} << 40; }),
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.encoder.depth = 5000; }),
+            "m: depth is 5000, at most 4096");
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.encoder.width = size_t{1} << 40; }),
             "m: width is 1099511627776, at most 1048576");
-  EXPECT_EQ(complaint([](ModelConfig& c) { c.prefix.resize(5000); }),
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.embedding.prefix.resize(5000); }),
             "m: 5000 prefix tokens, at most 4096");
   EXPECT_EQ(complaint([](ModelConfig& c) {
-              c.depth = 4096;
-              c.branches = 2;
+              c.encoder.depth = 4096;
+              c.encoder.branches = 2;
             }),
             "m: 4096 layers of 2 branches, at most 4096 branches in all");
 }
@@ -67,24 +68,24 @@ TEST(Config, AHeadReadsOnlyWhatTheTokensHave) {
   using enum PrefixToken;
   const auto distilled = [](const std::function<void(ModelConfig&)>& change) {
     return complaint([&](ModelConfig& c) {
-      c.prefix = {kClass, kDistillation};
-      c.distilled_head = true;
+      c.embedding.prefix = {kClass, kDistillation};
+      c.head.distilled_head = true;
       change(c);
     });
   };
   EXPECT_EQ(distilled([](ModelConfig&) {}), "");
-  EXPECT_EQ(distilled([](ModelConfig& c) { c.pre_logits = 8; }),
+  EXPECT_EQ(distilled([](ModelConfig& c) { c.head.pre_logits = 8; }),
             "m: a distilled head cannot follow a pre-logits layer, got one of width 8");
-  EXPECT_EQ(distilled([](ModelConfig& c) { c.pooling = Pooling::kClassAndMean; }),
+  EXPECT_EQ(distilled([](ModelConfig& c) { c.head.pooling = Pooling::kClassAndMean; }),
             "m: a distilled head needs class pooling, got class-and-mean");
   EXPECT_EQ(distilled([](ModelConfig& c) {
-              c.prefix = {kClass, kRegister, kDistillation};
+              c.embedding.prefix = {kClass, kRegister, kDistillation};
             }),
             "m: a distilled head needs a class token and then a distillation token in front");
-  EXPECT_EQ(complaint([](ModelConfig& c) { c.prefix = {kRegister}; }),
+  EXPECT_EQ(complaint([](ModelConfig& c) { c.embedding.prefix = {kRegister}; }),
             "m: class pooling needs a class token, the model has none");
   EXPECT_EQ(complaint([](ModelConfig& c) {
-              c.prefix = {kRegister, kClass};
+              c.embedding.prefix = {kRegister, kClass};
             }),
             "m: class pooling reads the first token, which is a register token; expected the class "
             "token");
@@ -92,7 +93,7 @@ TEST(Config, AHeadReadsOnlyWhatTheTokensHave) {
 
 TEST(Config, RefusesMoreTokensThanAllowed) {
   ModelConfig config;
-  config.image_height = config.image_width = 16384;
+  config.embedding.image_height = config.embedding.image_width = 16384;
   try {
     check_tokens(config, kMostTokens, "m");
     FAIL() << "accepted a million tokens";

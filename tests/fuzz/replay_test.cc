@@ -6,6 +6,7 @@
 #include <random>
 
 #include "tests/fuzz/targets.h"
+#include "tests/support/paths.h"
 
 namespace vit::fuzz {
 namespace {
@@ -48,7 +49,7 @@ class Replay : public testing::TestWithParam<size_t> {
 /// What broke this parser once, if anything did.
 std::vector<std::string> found_before(const Target& target) {
   std::vector<std::string> inputs;
-  const fs::path folder = fs::path(VIT_SOURCE_DIR "/tests/fuzz/corpus") / target.name;
+  const fs::path folder = test::source_dir() / "tests/fuzz/corpus" / target.name;
   if (!fs::is_directory(folder)) return inputs;
   for (const auto& file : fs::directory_iterator(folder)) {
     std::ifstream stream(file.path(), std::ios::binary);

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "tests/patch/image_files.h"
+#include "tests/support/paths.h"
 #include "tests/tools/batch/tar_builder.h"
 #include "tests/weights/gguf_files.h"
 #include "tests/weights/support.h"
@@ -24,14 +25,14 @@ using Seeds = std::vector<std::string>;
 /// A whole model in two kilobytes: short files are searched quickest.
 RawMap smallest_model() {
   ModelConfig config = test::tiny_config();
-  config.width = 4;
-  config.depth = 1;
-  config.heads = config.key_value_heads = 2;
-  config.mlp_width = 4;
-  config.image_height = config.image_width = 4;
-  config.patch_height = config.patch_width = 2;
-  config.position_grid = {2, 2};
-  config.classes = 2;
+  config.encoder.width = 4;
+  config.encoder.depth = 1;
+  config.encoder.heads = config.encoder.key_value_heads = 2;
+  config.encoder.mlp_width = 4;
+  config.embedding.image_height = config.embedding.image_width = 4;
+  config.embedding.patch_height = config.embedding.patch_width = 2;
+  config.embedding.position_grid = {2, 2};
+  config.head.classes = 2;
   return test::truth_of(config);
 }
 
@@ -48,7 +49,7 @@ std::string read(const fs::path& path) {
 /// The files of this name or ending beside the reference models.
 Seeds of_goldens(const std::string& ending, size_t largest) {
   Seeds seeds;
-  for (const auto& folder : fs::directory_iterator(VIT_GOLDENS)) {
+  for (const auto& folder : fs::directory_iterator(vit::test::goldens())) {
     if (!folder.is_directory()) continue;
     for (const auto& file : fs::directory_iterator(folder.path()))
       if (file.path().string().ends_with(ending) && file.file_size() <= largest)
@@ -199,12 +200,13 @@ Seeds self_description_seeds() {
   Seeds seeds;
   for (const size_t branches : {1, 2, 4096}) {
     weights::Description said{test::tiny_config(), {}, {"a", "b", "c", "d", "e"}, {"heads"}};
-    said.config.branches = branches;
+    said.config.encoder.branches = branches;
     said.recipe.crop_height = said.recipe.crop_width = 32;
     seeds.push_back(nlohmann::json(weights::self_description(said)).dump());
-    said.config.prefix = {PrefixToken::kClass, PrefixToken::kDistillation, PrefixToken::kRegister};
-    said.config.distilled_head = true;
-    said.config.attention = AttentionKind::kDifferential;
+    said.config.embedding.prefix = {PrefixToken::kClass, PrefixToken::kDistillation,
+                                    PrefixToken::kRegister};
+    said.config.head.distilled_head = true;
+    said.config.encoder.attention = AttentionKind::kDifferential;
     seeds.push_back(nlohmann::json(weights::self_description(said)).dump());
   }
   return seeds;

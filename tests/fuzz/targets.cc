@@ -120,7 +120,7 @@ void parse_self_description(Bytes bytes) {
   nlohmann::json header{{"__metadata__", entries}};
   size_t end = 0;
   constexpr size_t kMostNumbers = 1 << 16, kMostListed = 1000;
-  if (said.config.depth * said.config.branches <= kMostListed)
+  if (said.config.encoder.depth * said.config.encoder.branches <= kMostListed)
     for (const auto& demand : weights::demands(said.config)) {
       const size_t count = weights::element_count(demand.shape);
       if (count > kMostNumbers || end > sizeof(float) * kMostNumbers) break;

@@ -7,6 +7,7 @@
 
 #include "patch/image/image.h"
 #include "patch/patchify.h"
+#include "tests/support/paths.h"
 #include "vit/gradient/network.h"
 #include "vit/model/load.h"
 
@@ -26,7 +27,7 @@ struct Reference {
 class GoldenForward : public ::testing::TestWithParam<Reference> {};
 
 TEST_P(GoldenForward, EqualsTheInferenceModel) {
-  const fs::path folder = fs::path(VIT_GOLDENS) / GetParam().folder;
+  const fs::path folder = test::goldens() / GetParam().folder;
   const fs::path path = GetParam().file.empty() ? folder : folder / GetParam().file;
   const auto checkpoint = weights::open(path, {.heads = GetParam().heads});
   Recipe recipe = checkpoint.recipe;

@@ -16,15 +16,15 @@ namespace {
 ModelConfig tiny() {
   ModelConfig c;
   c.architecture = "tiny";
-  c.image_height = 4;
-  c.image_width = 6;
-  c.patch_height = c.patch_width = 2;
-  c.position_grid = {2, 3};
-  c.width = 12;
-  c.depth = 2;
-  c.heads = c.key_value_heads = 3;
-  c.mlp_width = 20;
-  c.classes = 5;
+  c.embedding.image_height = 4;
+  c.embedding.image_width = 6;
+  c.embedding.patch_height = c.embedding.patch_width = 2;
+  c.embedding.position_grid = {2, 3};
+  c.encoder.width = 12;
+  c.encoder.depth = 2;
+  c.encoder.heads = c.encoder.key_value_heads = 3;
+  c.encoder.mlp_width = 20;
+  c.head.classes = 5;
   return c;
 }
 
@@ -50,9 +50,10 @@ class Fixture {
  public:
   explicit Fixture(const ModelConfig& config, bool drop_path = false)
       : network(load_network<double>(test::random_checkpoint(config))),
-        patches(random_numbers(kImages * config.grid().count(), config.patch_size(), 7)),
+        patches(random_numbers(kImages * config.embedding.grid().count(),
+                               config.embedding.patch_size(), 7)),
         weights(random_numbers(kImages, config.outputs(), 8)),
-        paths(drop_path ? 2 * config.depth : 0, drop_path ? kImages : 0) {
+        paths(drop_path ? 2 * config.encoder.depth : 0, drop_path ? kImages : 0) {
     for (size_t r = 0; r < paths.rows(); ++r)
       for (size_t b = 0; b < kImages; ++b) paths.view()(r, b) = (r + b) % 3 == 0 ? 0.0 : 1.25;
   }
@@ -138,79 +139,82 @@ TEST_P(Gradients, OfEveryTensorMatchCentralDifferences) {
 
 const Case kCases[] = {
     {"PlainPreNorm", [](ModelConfig&) {}},
-    {"LayerScale", [](ModelConfig& c) { c.layer_scale = true; }},
-    {"GeluTanh", [](ModelConfig& c) { c.activation = Activation::kGeluTanh; }},
-    {"QuickGelu", [](ModelConfig& c) { c.activation = Activation::kQuickGelu; }},
-    {"Silu", [](ModelConfig& c) { c.activation = Activation::kSilu; }},
-    {"Relu", [](ModelConfig& c) { c.activation = Activation::kRelu; }},
+    {"LayerScale", [](ModelConfig& c) { c.encoder.layer_scale = true; }},
+    {"GeluTanh", [](ModelConfig& c) { c.encoder.activation = Activation::kGeluTanh; }},
+    {"QuickGelu", [](ModelConfig& c) { c.encoder.activation = Activation::kQuickGelu; }},
+    {"Silu", [](ModelConfig& c) { c.encoder.activation = Activation::kSilu; }},
+    {"Relu", [](ModelConfig& c) { c.encoder.activation = Activation::kRelu; }},
     {"GatedMlp",
      [](ModelConfig& c) {
-       c.gated_mlp = true;
-       c.activation = Activation::kSilu;
+       c.encoder.gated_mlp = true;
+       c.encoder.activation = Activation::kSilu;
      }},
-    {"RmsNorm", [](ModelConfig& c) { c.norm = NormKind::kRmsNorm; }},
-    {"QueryKeyNorm", [](ModelConfig& c) { c.qk_norm = true; }},
-    {"InnerNorms", [](ModelConfig& c) { c.attention_norm = c.mlp_norm = true; }},
+    {"RmsNorm", [](ModelConfig& c) { c.encoder.norm = NormKind::kRmsNorm; }},
+    {"QueryKeyNorm", [](ModelConfig& c) { c.encoder.qk_norm = true; }},
+    {"InnerNorms", [](ModelConfig& c) { c.encoder.attention_norm = c.encoder.mlp_norm = true; }},
     {"GroupedQueries",
      [](ModelConfig& c) {
-       c.heads = 6;
-       c.key_value_heads = 2;
+       c.encoder.heads = 6;
+       c.encoder.key_value_heads = 2;
      }},
     {"NoBiases",
      [](ModelConfig& c) {
-       c.qkv_bias = c.projection_bias = c.mlp_bias = c.patch_bias = c.head_bias = false;
+       c.encoder.qkv_bias = c.encoder.projection_bias = c.encoder.mlp_bias =
+           c.embedding.patch_bias = c.head.head_bias = false;
      }},
     {"PostNorm",
      [](ModelConfig& c) {
-       c.block = BlockKind::kPostNorm;
-       c.layer_scale = true;
+       c.encoder.block = BlockKind::kPostNorm;
+       c.encoder.layer_scale = true;
      }},
     {"ResidualPostNorm",
      [](ModelConfig& c) {
-       c.block = BlockKind::kResidualPostNorm;
-       c.layer_scale = true;
+       c.encoder.block = BlockKind::kResidualPostNorm;
+       c.encoder.layer_scale = true;
      }},
     {"ParallelBlocks",
      [](ModelConfig& c) {
-       c.block = BlockKind::kParallel;
-       c.layer_scale = true;
+       c.encoder.block = BlockKind::kParallel;
+       c.encoder.layer_scale = true;
      }},
     {"TwoBranches",
      [](ModelConfig& c) {
-       c.branches = 2;
-       c.layer_scale = true;
+       c.encoder.branches = 2;
+       c.encoder.layer_scale = true;
      }},
     {"MeanPooling",
      [](ModelConfig& c) {
-       c.prefix = {};
-       c.pooling = Pooling::kMean;
-       c.final_norm = false;
-       c.pooled_norm = true;
+       c.embedding.prefix = {};
+       c.head.pooling = Pooling::kMean;
+       c.head.final_norm = false;
+       c.head.pooled_norm = true;
      }},
-    {"MaxPooling", [](ModelConfig& c) { c.pooling = Pooling::kMax; }},
+    {"MaxPooling", [](ModelConfig& c) { c.head.pooling = Pooling::kMax; }},
     {"MeanMaxPooling",
      [](ModelConfig& c) {
-       c.pooling = Pooling::kMeanMax;
-       c.pool_prefix = true;
+       c.head.pooling = Pooling::kMeanMax;
+       c.head.pool_prefix = true;
      }},
-    {"ClassAndMeanPooling", [](ModelConfig& c) { c.pooling = Pooling::kClassAndMean; }},
-    {"AttentionPooling", [](ModelConfig& c) { c.pooling = Pooling::kAttention; }},
+    {"ClassAndMeanPooling", [](ModelConfig& c) { c.head.pooling = Pooling::kClassAndMean; }},
+    {"AttentionPooling", [](ModelConfig& c) { c.head.pooling = Pooling::kAttention; }},
     {"RegistersAndNoPrefixPositions",
      [](ModelConfig& c) {
-       c.prefix = {PrefixToken::kClass, PrefixToken::kRegister, PrefixToken::kRegister};
-       c.positions_cover_prefix = false;
+       c.embedding.prefix = {PrefixToken::kClass, PrefixToken::kRegister, PrefixToken::kRegister};
+       c.embedding.positions_cover_prefix = false;
      }},
     {"Distilled",
      [](ModelConfig& c) {
-       c.prefix = {PrefixToken::kClass, PrefixToken::kDistillation};
-       c.distilled_head = true;
+       c.embedding.prefix = {PrefixToken::kClass, PrefixToken::kDistillation};
+       c.head.distilled_head = true;
      }},
-    {"PreLogits", [](ModelConfig& c) { c.pre_logits = 9; }},
-    {"NoClassifier", [](ModelConfig& c) { c.classes = 0; }},
+    {"PreLogits", [](ModelConfig& c) { c.head.pre_logits = 9; }},
+    {"NoClassifier", [](ModelConfig& c) { c.head.classes = 0; }},
     {"NormOnPatchesAndOnAllTokens",
-     [](ModelConfig& c) { c.patch_norm = c.norm_before_blocks = true; }},
-    {"SinusoidalPositions1d", [](ModelConfig& c) { c.positions = PositionKind::kSinusoidal1d; }},
-    {"SinusoidalPositions2d", [](ModelConfig& c) { c.positions = PositionKind::kSinusoidal2d; }},
+     [](ModelConfig& c) { c.embedding.patch_norm = c.embedding.norm_before_blocks = true; }},
+    {"SinusoidalPositions1d",
+     [](ModelConfig& c) { c.embedding.positions = PositionKind::kSinusoidal1d; }},
+    {"SinusoidalPositions2d",
+     [](ModelConfig& c) { c.embedding.positions = PositionKind::kSinusoidal2d; }},
 };
 
 INSTANTIATE_TEST_SUITE_P(Model, Gradients, ::testing::ValuesIn(kCases),
@@ -223,7 +227,7 @@ struct Seen {
 };
 
 std::vector<Seen> watch(Fixture& f) {
-  std::vector<Seen> seen(f.network.config.depth);
+  std::vector<Seen> seen(f.network.config.encoder.depth);
   BackwardTaps<double> taps;
   taps.attention = [&](const AttentionTap<double>& tap) {
     Seen& layer = seen.at(tap.layer);
@@ -241,7 +245,7 @@ std::vector<Seen> watch(Fixture& f) {
 TEST(AttentionHook, HandsOutEveryLayerAndHeadWithRowsThatSumToOne) {
   Fixture f(tiny());
   const std::vector<Seen> seen = watch(f);
-  const size_t tokens = f.network.config.tokens();
+  const size_t tokens = f.network.config.embedding.tokens();
   for (const Seen& layer : seen) {
     ASSERT_EQ(layer.probabilities.size(), kImages * 3 * tokens * tokens);
     for (size_t r = 0; r < layer.probabilities.size(); r += tokens) {
@@ -259,7 +263,7 @@ TEST(AttentionHook, GradientsAgreeWithThoseOfTheQueriesBias) {
   Fixture f(tiny());
   const std::vector<Seen> seen = watch(f);
   const ModelConfig& c = f.network.config;
-  const size_t tokens = c.tokens(), d = c.head_width(), layer = 1, head = 2;
+  const size_t tokens = c.embedding.tokens(), d = c.encoder.head_width(), layer = 1, head = 2;
   const Slot& bias = *f.network.layout.find("blocks.1.attn.qkv.bias");
   // The same number added to one query feature of every token adds it times the keys' feature.
   const Numbers<double>& qkv = f.trace.blocks[layer][0].attention.qkv;
@@ -267,14 +271,14 @@ TEST(AttentionHook, GradientsAgreeWithThoseOfTheQueriesBias) {
   double expected = 0.0;
   for (size_t image = 0; image < kImages; ++image)
     for (size_t i = 0; i < tokens; ++i) {
-      const size_t row = ((image * c.heads + head) * tokens + i) * tokens;
+      const size_t row = ((image * c.encoder.heads + head) * tokens + i) * tokens;
       const double* p = &seen[layer].probabilities[row];
       const double* g = &seen[layer].gradient[row];
       double mean = 0.0;
       for (size_t j = 0; j < tokens; ++j) mean += p[j] * g[j];
       for (size_t j = 0; j < tokens; ++j)
-        expected +=
-            scale * p[j] * (g[j] - mean) * qkv.view()(image * tokens + j, c.width + head * d);
+        expected += scale * p[j] * (g[j] - mean) *
+                    qkv.view()(image * tokens + j, c.encoder.width + head * d);
     }
   const double measured =
       central_difference(f, f.network.numbers.data() + bias.offset + head * d, {1.0});
@@ -283,7 +287,7 @@ TEST(AttentionHook, GradientsAgreeWithThoseOfTheQueriesBias) {
 
 TEST(AttentionHook, SeesThePoolsOwnAttention) {
   ModelConfig config = tiny();
-  config.pooling = Pooling::kAttention;
+  config.head.pooling = Pooling::kAttention;
   Fixture f(config);
   size_t calls = 0;
   BackwardTaps<double> taps;
@@ -313,7 +317,8 @@ TEST(Network, ABatchGivesWhatItsImagesGiveAlone) {
 TEST(Network, GradientsWithSomePatchesMatchCentralDifferences) {
   Fixture f(tiny());
   const std::vector<size_t> kept{5, 0, 3, 1, 2, 4};  // three of six patches per image
-  const Numbers<double> patches = random_numbers(kept.size(), f.network.config.patch_size(), 9);
+  const Numbers<double> patches =
+      random_numbers(kept.size(), f.network.config.embedding.patch_size(), 9);
   const auto run = [&] {
     return forward<double>(f.network, {.patches = patches, .images = kImages, .kept = kept},
                            f.trace);
@@ -345,7 +350,7 @@ TEST(Network, GradientsWithSomePatchesMatchCentralDifferences) {
 
 TEST(Network, AllPatchesInAnyOrderGiveTheSameAnswer) {
   ModelConfig config = tiny();
-  config.pooling = Pooling::kMean;
+  config.head.pooling = Pooling::kMean;
   Fixture f(config);
   const Numbers<double> straight = [&] {
     const ConstView<double> logits = f.run();
@@ -367,8 +372,8 @@ TEST(Network, AllPatchesInAnyOrderGiveTheSameAnswer) {
 
 TEST(Network, RefusesWhatHasNoBackwardPass) {
   ModelConfig config = tiny();
-  config.width = 12;
-  config.attention = AttentionKind::kDifferential;
+  config.encoder.width = 12;
+  config.encoder.attention = AttentionKind::kDifferential;
   try {
     make_network<float>(config);
     FAIL() << "accepted differential attention";

@@ -11,6 +11,7 @@
 #include "patch/image/image.h"
 #include "tests/interpret/synthetic.h"
 #include "tests/support/golden.h"
+#include "tests/support/paths.h"
 #include "tests/support/random.h"
 #include "tests/support/random_checkpoint.h"
 #include "vit/base/error.h"
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 AttentionMaps capture_golden(const std::string& name) {
-  const fs::path folder = fs::path(VIT_GOLDENS) / name;
+  const fs::path folder = test::goldens() / name;
   const Classifier classifier = Classifier::load(folder);
   ModelWorkspace workspace(classifier.model());
   patch::apply_recipe(patch::read_image(folder / "image.png"), classifier.recipe(),
@@ -35,7 +36,7 @@ TEST(AttentionMaps, EqualTheReferenceMatricesAndTheirRowsAddUpToOne) {
   for (const std::string name : {"timm_vit", "timm_nonsquare", "timm_deit_distilled",
                                  "timm_dinov2_registers", "timm_gap_registers", "hf_vit"}) {
     const AttentionMaps maps = capture_golden(name);
-    const auto expected = test::read_golden(fs::path(VIT_GOLDENS) / name / "expected.safetensors");
+    const auto expected = test::read_golden(test::goldens() / name / "expected.safetensors");
     for (size_t layer = 0; layer < maps.layers; ++layer) {
       const auto& want = expected.at("attention." + std::to_string(layer));
       const ConstMatrixView got = maps.layer(layer);
@@ -115,9 +116,9 @@ std::vector<float> answer_of(const Model& model, const ModelTaps* taps) {
 weights::Checkpoint without_values(const ModelConfig& config, const std::string& attention,
                                    size_t head) {
   weights::Checkpoint checkpoint = test::random_checkpoint(config);
-  const size_t d = config.head_width(), first = 2 * config.width + head * d;
-  for (const auto& [name, per_row] :
-       {std::pair{attention + ".qkv.weight", config.width}, {attention + ".qkv.bias", size_t{1}}}) {
+  const size_t d = config.encoder.head_width(), first = 2 * config.encoder.width + head * d;
+  for (const auto& [name, per_row] : {std::pair{attention + ".qkv.weight", config.encoder.width},
+                                      {attention + ".qkv.bias", size_t{1}}}) {
     const weights::Weight& weight = checkpoint.at(name);
     // The tensors of a random checkpoint are its own, writable memory.
     auto values = std::make_shared<std::vector<float>>(weight.size());
@@ -136,7 +137,7 @@ TEST(Ablation, EqualsAModelWhoseHeadHasNoValues) {
   const ModelConfig config = test::small_config();
   const Model model = load_model(test::random_checkpoint(config));
   const std::vector<float> whole = answer_of(model, nullptr);
-  for (size_t head = 0; head < config.heads; ++head) {
+  for (size_t head = 0; head < config.encoder.heads; ++head) {
     ModelTaps taps;
     taps.encoder.silenced = {{}, {head}, {}};
     const std::vector<float> got = answer_of(model, &taps);
@@ -162,7 +163,7 @@ TEST(Ablation, CountsHeadsThroughParallelBranches) {
 }
 
 TEST(Ablation, OfAClassifierNamesTheHeadsThereAre) {
-  const fs::path folder = fs::path(VIT_GOLDENS) / "timm_vit";
+  const fs::path folder = test::goldens() / "timm_vit";
   try {
     Classifier::load(folder, {.ablate = {{1, 3}}});
     FAIL() << "accepted a head that is not there";

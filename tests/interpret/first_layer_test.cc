@@ -26,9 +26,9 @@ double cosine(std::span<const float> a, std::span<const float> b) {
 /// Not square.
 ModelConfig wide_config() {
   ModelConfig config = test::small_config();
-  config.image_height = 24;
-  config.position_grid = {3, 4};
-  config.depth = 1;
+  config.embedding.image_height = 24;
+  config.embedding.position_grid = {3, 4};
+  config.encoder.depth = 1;
   return config;
 }
 
@@ -46,7 +46,7 @@ TEST(FirstLayer, PositionsAreComparedByTheirCosine) {
 
 TEST(FirstLayer, AModelWithoutPositionsSaysSo) {
   ModelConfig config = wide_config();
-  config.positions = PositionKind::kNone;
+  config.embedding.positions = PositionKind::kNone;
   const Model model = load_model(test::random_checkpoint(config));
   try {
     position_similarity(model);

@@ -16,13 +16,14 @@ namespace {
 weights::Checkpoint with_dead_head(const ModelConfig& config, HeadId id) {
   weights::Checkpoint checkpoint = test::random_checkpoint(config);
   const std::string name = "blocks." + std::to_string(id.layer) + ".attn.proj.weight";
-  auto values = std::make_shared<std::vector<float>>(config.width * config.width);
-  checkpoint.at(name).read_rows(0, config.width, values->data());
-  const size_t d = config.head_width();
-  for (size_t r = 0; r < config.width; ++r)
-    std::fill_n(values->begin() + static_cast<std::ptrdiff_t>(r * config.width + id.head * d), d,
-                0.0f);
-  const weights::Shape shape{config.width, config.width};
+  auto values = std::make_shared<std::vector<float>>(config.encoder.width * config.encoder.width);
+  checkpoint.at(name).read_rows(0, config.encoder.width, values->data());
+  const size_t d = config.encoder.head_width();
+  for (size_t r = 0; r < config.encoder.width; ++r)
+    std::fill_n(
+        values->begin() + static_cast<std::ptrdiff_t>(r * config.encoder.width + id.head * d), d,
+        0.0f);
+  const weights::Shape shape{config.encoder.width, config.encoder.width};
   checkpoint.add(name,
                  weights::Tensor{weights::DType::kF32, shape, weights::contiguous_strides(shape),
                                  reinterpret_cast<const std::byte*>(values->data())});
@@ -73,7 +74,7 @@ TEST(HeadReport, AblationEqualsWholePassesWithTheHeadSilenced) {
   };
   const auto whole = answer_with({});
   for (size_t i = 0; i < effects.size(); ++i) {
-    std::vector<std::vector<size_t>> silenced(config.depth);
+    std::vector<std::vector<size_t>> silenced(config.encoder.depth);
     silenced[i / 3].push_back(i % 3);
     const HeadEffect expected = compare_outputs(whole, answer_with(silenced), true);
     EXPECT_EQ(effects[i].divergence, expected.divergence) << i;
@@ -94,8 +95,8 @@ TEST(HeadReport, ComparesAnswersByTheirDivergence) {
 
 TEST(HeadReport, AveragesOverImagesAndRecognisesTheMeanAttention) {
   ModelConfig config = test::small_config();
-  config.depth = 1;
-  config.heads = config.key_value_heads = 2;
+  config.encoder.depth = 1;
+  config.encoder.heads = config.encoder.key_value_heads = 2;
   const TokenLayout layout = token_layout(config);
   HeadCensus census(config);
   for (unsigned seed = 1; seed <= 4; ++seed) {

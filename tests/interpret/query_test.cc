@@ -22,9 +22,9 @@ std::string message_of(const std::function<void()>& call) {
 TEST(Query, AsksTheTokenThatBecomesTheAnswer) {
   ModelConfig config;
   EXPECT_EQ(default_query(config).kind, QueryKind::kClass);
-  config.pooling = Pooling::kMean;
+  config.head.pooling = Pooling::kMean;
   EXPECT_EQ(default_query(config).kind, QueryKind::kMean);
-  config.pooling = Pooling::kAttention;
+  config.head.pooling = Pooling::kAttention;
   EXPECT_EQ(default_query(config).kind, QueryKind::kPool);
 }
 

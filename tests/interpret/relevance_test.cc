@@ -16,14 +16,14 @@ namespace {
 ModelConfig tiny_config() {
   ModelConfig config;
   config.architecture = "tiny";
-  config.image_height = config.image_width = 16;
-  config.patch_height = config.patch_width = 4;
-  config.position_grid = {4, 4};
-  config.width = 12;
-  config.depth = 2;
-  config.heads = config.key_value_heads = 2;
-  config.mlp_width = 24;
-  config.classes = 3;
+  config.embedding.image_height = config.embedding.image_width = 16;
+  config.embedding.patch_height = config.embedding.patch_width = 4;
+  config.embedding.position_grid = {4, 4};
+  config.encoder.width = 12;
+  config.encoder.depth = 2;
+  config.encoder.heads = config.encoder.key_value_heads = 2;
+  config.encoder.mlp_width = 24;
+  config.head.classes = 3;
   return config;
 }
 
@@ -46,11 +46,11 @@ gradient::Network<double> with_scaled_head(const weights::Checkpoint& checkpoint
   auto network = gradient::load_network<double>(checkpoint);
   const ModelConfig& c = network.config;
   const std::string prefix = "blocks." + std::to_string(id.layer) + ".attn.qkv.";
-  const size_t row = 2 * c.width + id.head * c.head_width();
+  const size_t row = 2 * c.encoder.width + id.head * c.encoder.head_width();
   for (const std::string name : {"weight", "bias"}) {
     const gradient::Slot& slot = *network.layout.find(prefix + name);
-    const size_t per_row = slot.size() / (3 * c.width);
-    for (size_t i = 0; i < c.head_width() * per_row; ++i)
+    const size_t per_row = slot.size() / (3 * c.encoder.width);
+    for (size_t i = 0; i < c.encoder.head_width() * per_row; ++i)
       network.numbers[slot.offset + row * per_row + i] *= factor;
   }
   return network;
@@ -79,13 +79,13 @@ TEST(Relevance, HeadEffectsEqualCentralDifferences) {
 /// R <- R + mean(max(A · dY/dA, 0)) · R with whole matrices, from the first layer to the last.
 std::vector<double> naive_relevance(const gradient::Network<double>& network, const Matrix& patches,
                                     size_t target, size_t query) {
-  const size_t tokens = network.config.tokens(), heads = network.config.heads;
+  const size_t tokens = network.config.embedding.tokens(), heads = network.config.encoder.heads;
   gradient::Numbers<double> numbers(patches.rows(), patches.cols());
   for (size_t r = 0; r < patches.rows(); ++r)
     for (size_t c = 0; c < patches.cols(); ++c) numbers.view()(r, c) = patches(r, c);
   gradient::Trace<double> trace;
   gradient::forward<double>(network, {.patches = numbers, .images = 1, .paths = {}}, trace);
-  std::vector<std::vector<double>> influence(network.config.depth,
+  std::vector<std::vector<double>> influence(network.config.encoder.depth,
                                              std::vector<double>(tokens * tokens));
   gradient::BackwardTaps<double> taps;
   taps.attention = [&](const gradient::AttentionTap<double>& tap) {
@@ -95,7 +95,7 @@ std::vector<double> naive_relevance(const gradient::Network<double>& network, co
             std::max(tap.probabilities(r, c) * tap.gradient(r, c), 0.0) /
             static_cast<double>(heads);
   };
-  gradient::Numbers<double> wanted(1, network.config.classes);
+  gradient::Numbers<double> wanted(1, network.config.head.classes);
   wanted.fill(0.0);
   wanted.view()(0, target) = 1.0;
   gradient::backward<double>(network, trace, wanted, {}, &taps);
@@ -142,8 +142,8 @@ TEST(Relevance, NamesTheClassesThereAre) {
 
 TEST(Relevance, StartsFromThePoolOfModelsThatHaveOne) {
   ModelConfig config = tiny_config();
-  config.prefix = {};
-  config.pooling = Pooling::kAttention;
+  config.embedding.prefix = {};
+  config.head.pooling = Pooling::kAttention;
   const auto network = gradient::load_network<float>(test::random_checkpoint(config));
   const Matrix patches = test::random_matrix(16, 48, 3);
   const auto tokens =

@@ -12,15 +12,15 @@ namespace vit::test {
 
 inline ModelConfig small_config(size_t branches = 1) {
   ModelConfig config;
-  config.image_height = config.image_width = 32;
-  config.patch_height = config.patch_width = 8;
-  config.position_grid = {4, 4};
-  config.width = 24;
-  config.depth = 3;
-  config.heads = config.key_value_heads = 3;
-  config.mlp_width = 48;
-  config.classes = 5;
-  config.branches = branches;
+  config.embedding.image_height = config.embedding.image_width = 32;
+  config.embedding.patch_height = config.embedding.patch_width = 8;
+  config.embedding.position_grid = {4, 4};
+  config.encoder.width = 24;
+  config.encoder.depth = 3;
+  config.encoder.heads = config.encoder.key_value_heads = 3;
+  config.encoder.mlp_width = 48;
+  config.head.classes = 5;
+  config.encoder.branches = branches;
   return config;
 }
 

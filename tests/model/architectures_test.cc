@@ -14,15 +14,16 @@ namespace {
 
 /// Two blocks of 48 wide tokens on a grid of 2x3 patches; the kind of everything stays.
 ModelConfig shrunken(ModelConfig c) {
-  const double mlp_ratio = static_cast<double>(c.mlp_width) / static_cast<double>(c.width);
-  c.width = 48;
-  c.heads = c.key_value_heads = 3;
-  c.depth = 2;
-  c.mlp_width = static_cast<size_t>(48 * mlp_ratio) / 2 * 2;
-  c.image_height = 2 * c.patch_height;
-  c.image_width = 3 * c.patch_width;
-  c.position_grid = c.grid();
-  c.classes = std::min<size_t>(c.classes, 10);
+  const double mlp_ratio =
+      static_cast<double>(c.encoder.mlp_width) / static_cast<double>(c.encoder.width);
+  c.encoder.width = 48;
+  c.encoder.heads = c.encoder.key_value_heads = 3;
+  c.encoder.depth = 2;
+  c.encoder.mlp_width = static_cast<size_t>(48 * mlp_ratio) / 2 * 2;
+  c.embedding.image_height = 2 * c.embedding.patch_height;
+  c.embedding.image_width = 3 * c.embedding.patch_width;
+  c.embedding.position_grid = c.embedding.grid();
+  c.head.classes = std::min<size_t>(c.head.classes, 10);
   return c;
 }
 
@@ -41,7 +42,8 @@ TEST_P(EveryArchitecture, RunsAndAnswersAlikeWithWorkersAndTaps) {
   size_t maps = 0;
   ModelTaps taps;
   taps.encoder.attention = [&](size_t, ConstMatrixView attention) {
-    EXPECT_EQ(attention.rows, config.branches * config.heads * config.tokens());
+    EXPECT_EQ(attention.rows,
+              config.encoder.branches * config.encoder.heads * config.embedding.tokens());
     ++maps;
   };
   run(model, workspace, watched, &taps);

@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "tests/support/paths.h"
 #include "vit/base/error.h"
 
 namespace vit {
@@ -18,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path golden(const std::string& name) {
-  return fs::path(VIT_GOLDENS) / name;
+  return test::goldens() / name;
 }
 
 Image noise(size_t width, size_t height, unsigned seed) {
@@ -111,7 +112,7 @@ TEST(Classifier, RunsAtOtherResolutionsSquareOrNot) {
   for (const auto& [height, width] : {std::pair<size_t, size_t>{32, 32}, {96, 160}, {16, 48}}) {
     const Classifier classifier = Classifier::load(
         golden("timm_vit"), {.threads = 1, .image_height = height, .image_width = width});
-    EXPECT_EQ(classifier.config().grid(), (GridSize{height / 16, width / 16}));
+    EXPECT_EQ(classifier.config().embedding.grid(), (GridSize{height / 16, width / 16}));
     const auto logits = classifier.logits({&image, 1}).front();
     EXPECT_TRUE(
         std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); }));
@@ -166,7 +167,7 @@ TEST(Classifier, SaysThatAModelWithoutClassifierCannotClassify) {
 TEST(Classifier, RefusesAModelOfMoreTokensThanAllowed) {
   ClassifierOptions options{.threads = 1, .image_height = 64, .image_width = 64};
   options.most_tokens = 17;
-  EXPECT_EQ(Classifier::load(golden("timm_vit"), options).config().tokens(), 17u);
+  EXPECT_EQ(Classifier::load(golden("timm_vit"), options).config().embedding.tokens(), 17u);
   options.most_tokens = 16;
   EXPECT_THROW(Classifier::load(golden("timm_vit"), options), TooManyTokens);
 }

@@ -9,6 +9,7 @@
 
 #include "patch/image/image.h"
 #include "tests/support/golden.h"
+#include "tests/support/paths.h"
 #include "vit/model/load.h"
 #include "vit/model/model.h"
 #include "weights/checkpoint.h"
@@ -43,7 +44,7 @@ class Golden : public ::testing::TestWithParam<GoldenCase> {
  protected:
   void SetUp() override {
     const GoldenCase& c = GetParam();
-    const fs::path folder = fs::path(VIT_GOLDENS) / c.folder;
+    const fs::path folder = test::goldens() / c.folder;
     expected_ = test::read_golden(folder / c.expected);
     const auto checkpoint =
         weights::open(c.file.empty() ? folder : folder / c.file, {.heads = c.heads});

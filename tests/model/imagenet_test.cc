@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tests/support/golden.h"
+#include "tests/support/paths.h"
 #include "vit/model/classifier.h"
 
 namespace vit {
@@ -11,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kShared = fs::path(VIT_SOURCE_DIR) / ".." / "shared";
+const fs::path kShared = test::shared();
 
 bool has_photographs() {
   return fs::exists(kShared / "models" / "deit_tiny_patch16_224") &&

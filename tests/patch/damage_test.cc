@@ -8,6 +8,7 @@
 #include "patch/image/image.h"
 #include "tests/patch/hostile_files.h"
 #include "tests/patch/images.h"
+#include "tests/support/paths.h"
 #include "vit/base/error.h"
 
 namespace vit::patch {
@@ -159,7 +160,7 @@ TEST(Damage, SurvivesTurning) {
 }
 
 TEST(Damage, NoPhotographAtHandHasAny) {
-  const auto shelf = std::filesystem::path(VIT_SOURCE_DIR) / "../shared/images/imagenet-100";
+  const auto shelf = vit::test::shared() / "images/imagenet-100";
   if (!std::filesystem::is_directory(shelf)) GTEST_SKIP() << "no images at " << shelf;
   for (const auto& entry : std::filesystem::directory_iterator(shelf))
     EXPECT_EQ(read_image(entry.path()).damage, "") << entry.path();

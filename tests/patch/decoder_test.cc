@@ -12,6 +12,7 @@
 #include "patch/image/image.h"
 #include "tests/patch/image_files.h"
 #include "tests/patch/images.h"
+#include "tests/support/paths.h"
 #include "vit/base/error.h"
 
 namespace vit::patch {
@@ -96,7 +97,7 @@ TEST(Decoders, PngsOfEveryKindHaveTheBytesOfOpenCv) {
 }
 
 TEST(Decoders, EveryPhotographAtHandHasTheBytesOfOpenCv) {
-  const auto shelf = std::filesystem::path(VIT_SOURCE_DIR) / "../shared/images/imagenet-100";
+  const auto shelf = vit::test::shared() / "images/imagenet-100";
   if (!std::filesystem::is_directory(shelf)) GTEST_SKIP() << "no images at " << shelf;
   for (const auto& entry : std::filesystem::directory_iterator(shelf)) {
     std::ifstream file(entry.path(), std::ios::binary);

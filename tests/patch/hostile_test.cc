@@ -14,6 +14,7 @@
 #include "patch/image/pixel_budget.h"
 #include "tests/patch/hostile_files.h"
 #include "tests/patch/images.h"
+#include "tests/support/paths.h"
 #include "vit/base/error.h"
 
 namespace vit::patch {
@@ -258,7 +259,7 @@ TEST(Hostile, ATiffOfManySamplesOrLargeTilesCostsLittle) {
 }
 
 TEST(Hostile, NoFileOfTheCollectionBecomesABlackPictureOrCostsMuch) {
-  const auto shelf = std::filesystem::path(VIT_SOURCE_DIR) / "../shared/reviews/attacks";
+  const auto shelf = vit::test::shared() / "reviews/attacks";
   if (!std::filesystem::is_directory(shelf)) GTEST_SKIP() << "no files at " << shelf;
   testing::internal::CaptureStderr();
   for (const auto& entry : std::filesystem::recursive_directory_iterator(shelf)) {

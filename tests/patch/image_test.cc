@@ -17,6 +17,7 @@
 
 #include "tests/patch/image_files.h"
 #include "tests/patch/images.h"
+#include "tests/support/paths.h"
 #include "vit/base/error.h"
 
 namespace vit::patch {
@@ -317,7 +318,7 @@ TEST_F(ReadImage, SaysWhatIsWrongWithTheFile) {
 }
 
 TEST_F(ReadImage, TakesEveryPhotographAtHand) {
-  const auto shelf = std::filesystem::path(VIT_SOURCE_DIR) / "../shared/images/imagenet-100";
+  const auto shelf = vit::test::shared() / "images/imagenet-100";
   if (!std::filesystem::is_directory(shelf)) GTEST_SKIP() << "no images at " << shelf;
   for (const auto& entry : std::filesystem::directory_iterator(shelf)) {
     const Image image = read_image(entry.path());

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "tests/support/golden.h"
+#include "tests/support/paths.h"
 #include "vit/base/error.h"
 
 namespace vit::patch {
@@ -30,7 +31,7 @@ Matrix random_table(size_t rows, size_t width) {
 }
 
 TEST(ResamplePositions, EqualsTheFourReferenceTables) {
-  const std::filesystem::path folder = std::filesystem::path(VIT_GOLDENS) / "position_bilinear";
+  const std::filesystem::path folder = vit::test::goldens() / "position_bilinear";
   const GoldenTensor stored = read_golden(folder / "model.safetensors").at("pos_embed");
   const size_t width = stored.shape.back();
   const ConstMatrixView table(stored.values.data() + width, 16, width);  // the first row: prefix

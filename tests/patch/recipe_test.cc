@@ -9,6 +9,7 @@
 
 #include "tests/patch/images.h"
 #include "tests/support/golden.h"
+#include "tests/support/paths.h"
 #include "vit/base/error.h"
 
 namespace vit::patch {
@@ -78,7 +79,7 @@ Recipe recipe_of(const std::filesystem::path& folder) {
 
 TEST(ApplyRecipe, EqualsTheReferencePixelsOfEveryCase) {
   size_t cases = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(VIT_GOLDENS)) {
+  for (const auto& entry : std::filesystem::directory_iterator(vit::test::goldens())) {
     if (!std::filesystem::exists(entry.path() / "expected.safetensors")) continue;
     const GoldenTensor expected = read_golden(entry.path() / "expected.safetensors").at("pixels");
     const Recipe recipe = recipe_of(entry.path());

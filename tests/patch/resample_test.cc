@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/patch/images.h"
+#include "tests/support/paths.h"
 #include "vit/base/error.h"
 
 namespace vit::patch {
@@ -20,7 +21,7 @@ constexpr Interpolation kAll[] = {Interpolation::kNearest, Interpolation::kBox,
                                   Interpolation::kLanczos};
 
 TEST(Resize, EqualsPillowToTheByte) {
-  const std::filesystem::path folder = std::filesystem::path(VIT_GOLDENS) / "pillow_resize";
+  const std::filesystem::path folder = vit::test::goldens() / "pillow_resize";
   const Image source = read_image(folder / "src.png");
   size_t compared = 0;
   for (const Interpolation interpolation : kAll)

@@ -16,8 +16,8 @@ inline weights::Checkpoint random_checkpoint(const ModelConfig& config, unsigned
   weights::Checkpoint checkpoint;
   checkpoint.path = config.architecture.empty() ? "random" : config.architecture;
   checkpoint.config = config;
-  checkpoint.recipe.crop_height = checkpoint.recipe.resize_height = config.image_height;
-  checkpoint.recipe.crop_width = checkpoint.recipe.resize_width = config.image_width;
+  checkpoint.recipe.crop_height = checkpoint.recipe.resize_height = config.embedding.image_height;
+  checkpoint.recipe.crop_width = checkpoint.recipe.resize_width = config.embedding.image_width;
   std::mt19937 engine(seed);
   for (const weights::Demand& demand : weights::demands(config)) {
     const size_t n = weights::element_count(demand.shape);

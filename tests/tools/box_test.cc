@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/paths.h"
 #include "tests/tools/subprocess.h"
 
 namespace vit::tools {
@@ -14,9 +15,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::HasSubstr;
 
-const fs::path kBox = fs::path(VIT_SOURCE_DIR) / "weights" / "default";
-const fs::path kCifar =
-    fs::path(VIT_SOURCE_DIR) / ".." / "shared" / "data" / "cifar10-images.tar.gz";
+const fs::path kBox = test::source_dir() / "weights" / "default";
+const fs::path kCifar = test::shared() / "data" / "cifar10-images.tar.gz";
 
 /// No $VIT_MODEL of the machine's.
 Finished run_in_the_box(std::vector<std::string> arguments) {

@@ -34,7 +34,7 @@ TEST(ModelCost, AgreesWithThePublishedFigures) {
 TEST(ModelCost, GrowsWithTheImage) {
   ModelConfig config = weights::config_of("vit_base_patch16_224");
   const auto small = activation_bytes(config);
-  config.image_height = config.image_width = 448;
+  config.embedding.image_height = config.embedding.image_width = 448;
   EXPECT_GT(activation_bytes(config), 3 * small);
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/golden.h"
+#include "tests/support/paths.h"
 #include "tests/tools/subprocess.h"
 
 namespace vit::tools {
@@ -223,7 +224,7 @@ TEST(Classify, SaysThatTheResultsCannotBeWritten) {
 
 /// A JPEG whose data ends in the middle.
 std::string half_a_jpeg() {
-  std::string jpeg = read_file(std::string(VIT_SOURCE_DIR) + "/tools/pictures/grid.jpg");
+  std::string jpeg = read_file(test::source_dir() / "tools/pictures/grid.jpg");
   jpeg.resize(jpeg.size() / 2);
   while (jpeg.back() == '\xff') jpeg.pop_back();
   return jpeg + "\xff\xd9";

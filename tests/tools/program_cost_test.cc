@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "tests/support/paths.h"
 #include "tests/support/random_checkpoint.h"
 #include "tests/tools/subprocess.h"
 #include "tests/weights/gguf_files.h"
@@ -259,8 +260,7 @@ TEST(Hostile, TensorsThatShareTheirBytes) {
 }
 
 TEST(Hostile, ModelFilesOfTheReviews) {
-  const std::filesystem::path folder =
-      std::filesystem::path(VIT_SOURCE_DIR) / ".." / "shared" / "reviews" / "attacks";
+  const std::filesystem::path folder = test::shared() / "reviews" / "attacks";
   if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "needs ../shared/reviews/attacks";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();

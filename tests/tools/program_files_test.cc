@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "tests/support/paths.h"
 #include "tests/tools/subprocess.h"
 
 namespace vit::tools {
@@ -53,7 +54,7 @@ Finished killed_while_writing(const std::string& output) {
   Call call;
   call.program = "sh";
   call.arguments = {"-c", "ulimit -c 0; ulimit -f 64; exec \"$0\" convert --force \"$1\" \"$2\"",
-                    VIT_PROGRAM, golden("timm_vit"), output};
+                    test::program(), golden("timm_vit"), output};
   return run(call);
 }
 

@@ -29,17 +29,18 @@ std::string model_with(const Folder& folder, float value) {
 std::string overflowing_model(const Folder& folder) {
   ModelConfig config = files::tiny_config();
   weights::Checkpoint checkpoint = test::random_checkpoint(config);
-  const auto huge = std::make_shared<std::vector<float>>(config.classes * config.width, 3e38f);
+  const auto huge =
+      std::make_shared<std::vector<float>>(config.head.classes * config.encoder.width, 3e38f);
   checkpoint.add("head.weight", weights::Tensor{weights::DType::kF32,
-                                                {config.classes, config.width},
-                                                {config.width, 1},
+                                                {config.head.classes, config.encoder.width},
+                                                {config.encoder.width, 1},
                                                 reinterpret_cast<std::byte*>(huge->data())});
   checkpoint.keep(huge);
-  const auto large = std::make_shared<std::vector<float>>(config.width, 1e30f);
-  checkpoint.add(
-      "norm.weight",
-      weights::Tensor{
-          weights::DType::kF32, {config.width}, {1}, reinterpret_cast<std::byte*>(large->data())});
+  const auto large = std::make_shared<std::vector<float>>(config.encoder.width, 1e30f);
+  checkpoint.add("norm.weight", weights::Tensor{weights::DType::kF32,
+                                                {config.encoder.width},
+                                                {1},
+                                                reinterpret_cast<std::byte*>(large->data())});
   checkpoint.keep(large);
   weights::save(folder.path("huge.safetensors"), checkpoint);
   return folder.path("huge.safetensors");
@@ -108,7 +109,7 @@ TEST(TokenLimit, AConfigurationOfManyPixelsIsRefusedWithTheWayOut) {
   const Folder folder;
   ModelConfig config = files::tiny_config();
   weights::Checkpoint checkpoint = test::random_checkpoint(config);
-  checkpoint.config.image_height = checkpoint.config.image_width = 16384;
+  checkpoint.config.embedding.image_height = checkpoint.config.embedding.image_width = 16384;
   checkpoint.recipe.crop_height = checkpoint.recipe.crop_width = 16384;
   checkpoint.recipe.resize_height = checkpoint.recipe.resize_width = 16384;
   const std::string model = folder.path("wide.safetensors"), image = golden_image("timm_vit");

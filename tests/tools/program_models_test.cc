@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/paths.h"
 #include "tests/tools/subprocess.h"
 
 namespace vit::tools {
@@ -23,7 +24,7 @@ struct GoldenModel {
 
 std::vector<GoldenModel> golden_models() {
   std::vector<GoldenModel> models;
-  for (const auto& entry : fs::directory_iterator(VIT_GOLDENS)) {
+  for (const auto& entry : fs::directory_iterator(test::goldens())) {
     const std::string folder = entry.path().string();
     if (!fs::exists(folder + "/image.png")) continue;
     models.push_back({folder, folder + "/image.png"});

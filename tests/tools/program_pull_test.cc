@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/paths.h"
 #include "tests/tools/pull_fixture.h"
 
 namespace vit::tools {
@@ -251,7 +252,7 @@ TEST_F(Pull, KeepsWhatCameWhenItIsInterrupted) {
   const pid_t child = fork();
   if (child == 0) {
     for (const auto& entry : environment()) putenv(strdup(entry.c_str()));
-    execl(VIT_PROGRAM, "vit", "pull", kName.c_str(), nullptr);
+    execl(test::program(), "vit", "pull", kName.c_str(), nullptr);
     _exit(127);
   }
   for (int i = 0; i < 500; ++i) {

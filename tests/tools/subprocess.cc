@@ -1,4 +1,5 @@
 #include "tests/tools/subprocess.h"
+#include "tests/support/paths.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -45,7 +46,7 @@ void close_reader_of_output() {
   for (const auto& argument : call.arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   if (call.program.empty())
-    execv(VIT_PROGRAM, argv.data());
+    execv(test::program(), argv.data());
   else
     execvp(argv.front(), argv.data());
   _exit(127);
@@ -115,7 +116,7 @@ std::string read_file(const fs::path& path) {
 }
 
 std::string golden(const std::string& name) {
-  return std::string(VIT_GOLDENS "/") + name;
+  return (test::goldens() / name).string();
 }
 
 std::string golden_image(const std::string& name) {

@@ -12,15 +12,15 @@ namespace {
 
 ModelConfig tiny() {
   ModelConfig c;
-  c.image_height = c.image_width = 8;
-  c.patch_height = c.patch_width = 4;
-  c.position_grid = c.grid();
-  c.width = 8;
-  c.depth = 3;
-  c.heads = c.key_value_heads = 2;
-  c.mlp_width = 16;
-  c.classes = 4;
-  c.layer_scale = true;
+  c.embedding.image_height = c.embedding.image_width = 8;
+  c.embedding.patch_height = c.embedding.patch_width = 4;
+  c.embedding.position_grid = c.embedding.grid();
+  c.encoder.width = 8;
+  c.encoder.depth = 3;
+  c.encoder.heads = c.encoder.key_value_heads = 2;
+  c.encoder.mlp_width = 16;
+  c.head.classes = 4;
+  c.encoder.layer_scale = true;
   return c;
 }
 
@@ -81,7 +81,7 @@ TEST(Groups, MuonTakesTheMatricesOfTheBlocksQueriesKeysAndValuesApart) {
     if (group.rows == 0) continue;
     ++matrices;
     EXPECT_EQ(group.rows * group.cols, group.size);
-    EXPECT_LE(group.rows, tiny().mlp_width);
+    EXPECT_LE(group.rows, tiny().encoder.mlp_width);
     EXPECT_TRUE(group.decays);
   }
   EXPECT_EQ(numbers, layout.size());

@@ -96,17 +96,17 @@ TEST(Probe, IsTheSameOnAnyNumberOfWorkers) {
 ModelConfig tiny(bool distilled) {
   ModelConfig c;
   c.architecture = "tiny";
-  c.image_height = c.image_width = 16;
-  c.patch_height = c.patch_width = 8;
-  c.position_grid = c.grid();
-  c.width = 16;
-  c.depth = 2;
-  c.heads = c.key_value_heads = 2;
-  c.mlp_width = 32;
-  c.classes = 7;
+  c.embedding.image_height = c.embedding.image_width = 16;
+  c.embedding.patch_height = c.embedding.patch_width = 8;
+  c.embedding.position_grid = c.embedding.grid();
+  c.encoder.width = 16;
+  c.encoder.depth = 2;
+  c.encoder.heads = c.encoder.key_value_heads = 2;
+  c.encoder.mlp_width = 32;
+  c.head.classes = 7;
   if (distilled) {
-    c.prefix = {PrefixToken::kClass, PrefixToken::kDistillation};
-    c.distilled_head = true;
+    c.embedding.prefix = {PrefixToken::kClass, PrefixToken::kDistillation};
+    c.head.distilled_head = true;
   }
   return c;
 }
@@ -116,7 +116,7 @@ TEST(Probe, TheHeadOnFeaturesIsTheModelOnImages) {
   for (const bool distilled : {false, true}) {
     weights::Checkpoint checkpoint = test::random_checkpoint(tiny(distilled));
     auto network = with_new_head(gradient::load_network<float>(checkpoint), 3, 1);
-    checkpoint.config.classes = 0;
+    checkpoint.config.head.classes = 0;
     const Model headless = load_model(checkpoint);
     data::Sample sample{{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)}, 0};
     Random random({1});

@@ -42,16 +42,16 @@ data::Dataset noisy_images(size_t per_class = 8) {
 ModelConfig tiny() {
   ModelConfig c;
   c.architecture = "tiny";
-  c.image_height = c.image_width = 16;
-  c.patch_height = c.patch_width = 4;
-  c.position_grid = c.grid();
-  c.prefix = {};
-  c.pooling = Pooling::kMean;
-  c.width = 32;
-  c.depth = 2;
-  c.heads = c.key_value_heads = 2;
-  c.mlp_width = 64;
-  c.classes = 8;
+  c.embedding.image_height = c.embedding.image_width = 16;
+  c.embedding.patch_height = c.embedding.patch_width = 4;
+  c.embedding.position_grid = c.embedding.grid();
+  c.embedding.prefix = {};
+  c.head.pooling = Pooling::kMean;
+  c.encoder.width = 32;
+  c.encoder.depth = 2;
+  c.encoder.heads = c.encoder.key_value_heads = 2;
+  c.encoder.mlp_width = 64;
+  c.head.classes = 8;
   return c;
 }
 
@@ -338,7 +338,7 @@ TEST(Trainer, SaysWhenTheLossIsNotANumber) {
 TEST(Trainer, RefusesAModelOfOtherClasses) {
   const data::Dataset dataset = noisy_images();
   ModelConfig config = tiny();
-  config.classes = 3;
+  config.head.classes = 3;
   ThreadPool pool(1);
   EXPECT_THROW(Trainer(gradient::make_network<float>(config), dataset, plain_settings(1), pool),
                Error);
@@ -347,7 +347,7 @@ TEST(Trainer, RefusesAModelOfOtherClasses) {
 TEST(Initialize, ANewHeadKeepsEverythingElse) {
   const auto before = fresh_network();
   const auto after = with_new_head(before, 3, 1);
-  EXPECT_EQ(after.config.classes, 3u);
+  EXPECT_EQ(after.config.head.classes, 3u);
   for (const gradient::Slot& slot : after.layout.slots()) {
     if (slot.name.starts_with("head.")) continue;
     const gradient::Slot& old = *before.layout.find(slot.name);

@@ -55,30 +55,35 @@ TEST(Architectures, HaveTheParametersTheirAuthorsCount) {
 
 TEST(Architectures, KnowTheVariantsOfTheBlock) {
   const ModelConfig aim = config_of("aimv2_large_patch14_224");
-  EXPECT_EQ(aim.norm, NormKind::kRmsNorm);
-  EXPECT_FLOAT_EQ(aim.norm_eps, 1e-5f);
-  EXPECT_TRUE(aim.gated_mlp && aim.patch_norm && !aim.qkv_bias && !aim.mlp_bias);
-  EXPECT_EQ(aim.mlp_width, 2816u);
-  EXPECT_EQ(aim.pooling, Pooling::kMean);
-  EXPECT_TRUE(aim.final_norm && !aim.pooled_norm);
+  EXPECT_EQ(aim.encoder.norm, NormKind::kRmsNorm);
+  EXPECT_FLOAT_EQ(aim.encoder.norm_eps, 1e-5f);
+  EXPECT_TRUE(aim.encoder.gated_mlp && aim.embedding.patch_norm && !aim.encoder.qkv_bias &&
+              !aim.encoder.mlp_bias);
+  EXPECT_EQ(aim.encoder.mlp_width, 2816u);
+  EXPECT_EQ(aim.head.pooling, Pooling::kMean);
+  EXPECT_TRUE(aim.head.final_norm && !aim.head.pooled_norm);
 
   const ModelConfig beit = config_of("beit3_base_patch16_224");
-  EXPECT_TRUE(beit.attention_norm && beit.mlp_norm && beit.pooled_norm && !beit.final_norm);
-  EXPECT_EQ(config_of("vit_base_patch16_rpn_224").block, BlockKind::kResidualPostNorm);
-  EXPECT_FALSE(config_of("vit_base_patch16_rpn_224").layer_scale);
-  EXPECT_EQ(config_of("vit_base_patch16_18x2_224").branches, 2u);
+  EXPECT_TRUE(beit.encoder.attention_norm && beit.encoder.mlp_norm && beit.head.pooled_norm &&
+              !beit.head.final_norm);
+  EXPECT_EQ(config_of("vit_base_patch16_rpn_224").encoder.block, BlockKind::kResidualPostNorm);
+  EXPECT_FALSE(config_of("vit_base_patch16_rpn_224").encoder.layer_scale);
+  EXPECT_EQ(config_of("vit_base_patch16_18x2_224").encoder.branches, 2u);
 
   const ModelConfig parallel = config_of("vit_base_patch16_xp_224");
-  EXPECT_EQ(parallel.block, BlockKind::kParallel);
-  EXPECT_TRUE(parallel.qk_norm && !parallel.qkv_bias && parallel.norm_before_blocks);
-  EXPECT_FALSE(parallel.patch_bias);
-  EXPECT_EQ(config_of("vit_dwee_patch16_reg1_gap_256").attention, AttentionKind::kDifferential);
-  EXPECT_EQ(config_of("vit_dpwee_patch16_reg1_gap_256").attention, AttentionKind::kDifferential);
-  EXPECT_EQ(config_of("vit_dpwee_patch16_reg1_gap_256").block, BlockKind::kParallel);
-  EXPECT_EQ(config_of("vit_so400m_patch14_siglip_224").mlp_width, 4304u);
-  EXPECT_EQ(config_of("vit_giant_patch14_dinov2").mlp_width, 4096u);
-  EXPECT_FALSE(config_of("vit_intern300m_patch14_448").final_norm);
-  EXPECT_TRUE(config_of("test_vit3").pool_prefix);
+  EXPECT_EQ(parallel.encoder.block, BlockKind::kParallel);
+  EXPECT_TRUE(parallel.encoder.qk_norm && !parallel.encoder.qkv_bias &&
+              parallel.embedding.norm_before_blocks);
+  EXPECT_FALSE(parallel.embedding.patch_bias);
+  EXPECT_EQ(config_of("vit_dwee_patch16_reg1_gap_256").encoder.attention,
+            AttentionKind::kDifferential);
+  EXPECT_EQ(config_of("vit_dpwee_patch16_reg1_gap_256").encoder.attention,
+            AttentionKind::kDifferential);
+  EXPECT_EQ(config_of("vit_dpwee_patch16_reg1_gap_256").encoder.block, BlockKind::kParallel);
+  EXPECT_EQ(config_of("vit_so400m_patch14_siglip_224").encoder.mlp_width, 4304u);
+  EXPECT_EQ(config_of("vit_giant_patch14_dinov2").encoder.mlp_width, 4096u);
+  EXPECT_FALSE(config_of("vit_intern300m_patch14_448").head.final_norm);
+  EXPECT_TRUE(config_of("test_vit3").head.pool_prefix);
 }
 
 TEST(Architectures, TheirRecipesAreTimms) {
@@ -148,20 +153,21 @@ void add_parallel(RawMap& raw, const RawMap& truth, const std::string& block, bo
 
 RawMap timm_names(const ModelConfig& config, const std::string& mlp_layer, const RawMap& truth) {
   RawMap raw;
-  const bool differential = config.attention == AttentionKind::kDifferential;
+  const bool differential = config.encoder.attention == AttentionKind::kDifferential;
   for (const auto& [name, tensor] : truth) {
     const bool in_block = name.starts_with("blocks.");
-    if (in_block && config.block == BlockKind::kParallel) continue;
+    if (in_block && config.encoder.block == BlockKind::kParallel) continue;
     if (mlp_layer == "SwiGLU" && name.find("mlp.fc1.") != std::string::npos) {
       const size_t at = name.find("fc1.") + 3;
-      raw[name.substr(0, at) + "_g" + name.substr(at)] = test::rows_of(tensor, 0, config.mlp_width);
+      raw[name.substr(0, at) + "_g" + name.substr(at)] =
+          test::rows_of(tensor, 0, config.encoder.mlp_width);
       raw[name.substr(0, at) + "_x" + name.substr(at)] =
-          test::rows_of(tensor, config.mlp_width, config.mlp_width);
+          test::rows_of(tensor, config.encoder.mlp_width, config.encoder.mlp_width);
     } else {
       raw[name] = tensor;
     }
   }
-  for (size_t i = 0; i < config.depth && config.block == BlockKind::kParallel; ++i)
+  for (size_t i = 0; i < config.encoder.depth && config.encoder.block == BlockKind::kParallel; ++i)
     add_parallel(raw, truth, "blocks." + std::to_string(i) + ".", differential);
   return test::renamed(raw, {{"branches\\.(\\d)\\.norm1", "attns.$1.norm"},
                              {"branches\\.(\\d)\\.attn\\.", "attns.$1.attn."},
@@ -182,7 +188,8 @@ TEST(Architectures, EveryOneOpensFromItsHubFolder) {
                              {"num_classes", "7"}};
     const ModelConfig config = config_of(known.name, shrunken);
     RawMap truth = test::truth_of(config);
-    if (config.block == BlockKind::kParallel && config.attention == AttentionKind::kDifferential)
+    if (config.encoder.block == BlockKind::kParallel &&
+        config.encoder.attention == AttentionKind::kDifferential)
       for (size_t i = 0; i < 2; ++i) truth.erase("blocks." + std::to_string(i) + ".mlp.fc2.bias");
     const auto mlp = known.arguments.find("mlp_layer");
     const Folder folder;
@@ -207,14 +214,14 @@ TEST(Architectures, EveryOneOpensFromItsHubFolder) {
 TEST(Heads, AreThoseOfTheKnownModelsOfTheSameSize) {
   for (const auto* name : {"vit_tiny_patch16_224", "vit_base_patch16_224", "vit_large_patch16_224",
                            "vit_huge_patch14_224", "vit_base_patch16_siglip_224"})
-    EXPECT_EQ(usual_heads(config_of(name), "m"), config_of(name).heads) << name;
+    EXPECT_EQ(usual_heads(config_of(name), "m"), config_of(name).encoder.heads) << name;
 }
 
 TEST(Heads, ThatNoFileSaysAreAnAssumption) {
   const Folder folder;
   ModelConfig config = test::tiny_config();
-  config.width = 192;
-  config.depth = 1;
+  config.encoder.width = 192;
+  config.encoder.depth = 1;
   const auto path = folder.write("w.safetensors", test::safetensors(test::truth_of(config)));
   EXPECT_THAT(open(path).assumptions,
               testing::Contains("3 attention heads, as known models of this size have"));
@@ -223,8 +230,8 @@ TEST(Heads, ThatNoFileSaysAreAnAssumption) {
 TEST(Heads, ThatKnownModelsDisagreeOnAreListed) {
   const Folder folder;
   ModelConfig config;
-  config.prefix.clear();
-  config.pooling = Pooling::kMean;
+  config.embedding.prefix.clear();
+  config.head.pooling = Pooling::kMean;
   EXPECT_EQ(
       test::error_of(folder, [&] { usual_heads(config, "m"); }),
       "m: nothing says how many attention heads the model has; known models of width 768 have "

@@ -21,7 +21,7 @@ Description timm(const json& config) {
 /// As the tensors of a ViT-Base with 3 classes would say it.
 ModelConfig inferred() {
   ModelConfig config;
-  config.classes = 3;
+  config.head.classes = 3;
   return config;
 }
 
@@ -41,8 +41,8 @@ std::string complaint(const Action& action) {
 
 TEST(TimmConfig, TakesTheArchitecturesRecipeWhereItSaysNone) {
   const Description said = timm({{"architecture", "deit_tiny_patch16_224"}});
-  EXPECT_EQ(said.config.width, 192u);
-  EXPECT_EQ(said.config.classes, 1000u);
+  EXPECT_EQ(said.config.encoder.width, 192u);
+  EXPECT_EQ(said.config.head.classes, 1000u);
   EXPECT_EQ(said.recipe.resize_height, 248u);
   EXPECT_THAT(said.recipe.mean, ElementsAre(0.485f, 0.456f, 0.406f));
 }
@@ -50,15 +50,15 @@ TEST(TimmConfig, TakesTheArchitecturesRecipeWhereItSaysNone) {
 TEST(TimmConfig, TheRecipeSaysTheImageSizeUnlessTheArgumentsDo) {
   const json recipe{{"input_size", {3, 96, 128}}, {"crop_pct", 0.8}, {"crop_mode", "squash"}};
   Description said = timm({{"architecture", "vit_tiny_patch16_224"}, {"pretrained_cfg", recipe}});
-  EXPECT_EQ(said.config.image_height, 96u);
-  EXPECT_EQ(said.config.image_width, 128u);
+  EXPECT_EQ(said.config.embedding.image_height, 96u);
+  EXPECT_EQ(said.config.embedding.image_width, 128u);
   EXPECT_EQ(said.recipe.resize, ResizeMode::kSquash);
   EXPECT_EQ(said.recipe.resize_height, 120u);
   EXPECT_EQ(said.recipe.resize_width, 160u);
   said = timm({{"architecture", "vit_tiny_patch16_224"},
                {"model_args", {{"img_size", 64}}},
                {"pretrained_cfg", recipe}});
-  EXPECT_EQ(said.config.image_width, 64u);
+  EXPECT_EQ(said.config.embedding.image_width, 64u);
   EXPECT_EQ(said.recipe.crop_width, 64u);
 }
 
@@ -69,8 +69,8 @@ TEST(TimmConfig, OlderFilesHoldTheRecipeAtTheTop) {
                                  {"mean", {0, 0.5, 1}},
                                  {"interpolation", "bilinear"},
                                  {"labels", {"a", "b", "c", "d", "e", "f", "g"}}});
-  EXPECT_EQ(said.config.classes, 7u);
-  EXPECT_EQ(said.config.image_height, 64u);
+  EXPECT_EQ(said.config.head.classes, 7u);
+  EXPECT_EQ(said.config.embedding.image_height, 64u);
   EXPECT_THAT(said.recipe.mean, ElementsAre(0.0f, 0.5f, 1.0f));
   EXPECT_EQ(said.recipe.interpolation, Interpolation::kBilinear);
   EXPECT_EQ(said.labels.size(), 7u);
@@ -109,13 +109,14 @@ TEST(TimmConfig, NamesTheFieldThatIsWrong) {
 }
 
 TEST(HuggingFaceConfig, TakesTheFamilysDefaults) {
-  EXPECT_THAT(hugging_face({{"model_type", "vit"}}).config.norm_eps, FloatEq(1e-12f));
-  EXPECT_THAT(hugging_face({{"model_type", "dinov2"}}).config.norm_eps, FloatEq(1e-6f));
+  EXPECT_THAT(hugging_face({{"model_type", "vit"}}).config.encoder.norm_eps, FloatEq(1e-12f));
+  EXPECT_THAT(hugging_face({{"model_type", "dinov2"}}).config.encoder.norm_eps, FloatEq(1e-6f));
   const ModelConfig clip = hugging_face({{"model_type", "clip"}}).config;
-  EXPECT_THAT(clip.norm_eps, FloatEq(1e-5f));
-  EXPECT_EQ(clip.activation, Activation::kQuickGelu);
-  EXPECT_EQ(hugging_face({{"model_type", "siglip"}}).config.activation, Activation::kGeluTanh);
-  EXPECT_EQ(clip.heads, 12u);
+  EXPECT_THAT(clip.encoder.norm_eps, FloatEq(1e-5f));
+  EXPECT_EQ(clip.encoder.activation, Activation::kQuickGelu);
+  EXPECT_EQ(hugging_face({{"model_type", "siglip"}}).config.encoder.activation,
+            Activation::kGeluTanh);
+  EXPECT_EQ(clip.encoder.heads, 12u);
 }
 
 TEST(HuggingFaceConfig, ReadsTheVisionPartOfATwoTowerModel) {
@@ -125,24 +126,25 @@ TEST(HuggingFaceConfig, ReadsTheVisionPartOfATwoTowerModel) {
                     {"vision_config",
                      {{"num_attention_heads", 16}, {"hidden_act", "gelu"}, {"image_size", 336}}}})
           .config;
-  EXPECT_EQ(config.heads, 16u);
-  EXPECT_EQ(config.activation, Activation::kGelu);
-  EXPECT_EQ(config.image_height, 336u);
+  EXPECT_EQ(config.encoder.heads, 16u);
+  EXPECT_EQ(config.encoder.activation, Activation::kGelu);
+  EXPECT_EQ(config.embedding.image_height, 336u);
 }
 
 TEST(HuggingFaceConfig, ClassifiersOnTowersAverageThePatches) {
   const ModelConfig clip =
       hugging_face({{"model_type", "clip"}, {"architectures", {"CLIPForImageClassification"}}})
           .config;
-  EXPECT_EQ(clip.pooling, Pooling::kMean);
-  EXPECT_FALSE(clip.final_norm);
+  EXPECT_EQ(clip.head.pooling, Pooling::kMean);
+  EXPECT_FALSE(clip.head.final_norm);
   const ModelConfig siglip =
       hugging_face({{"model_type", "siglip"}, {"architectures", {"SiglipForImageClassification"}}})
           .config;
-  EXPECT_EQ(siglip.pooling, Pooling::kMean);
-  EXPECT_TRUE(siglip.final_norm);
-  EXPECT_EQ(hugging_face({{"model_type", "clip"}, {"architectures", {"CLIPModel"}}}).config.pooling,
-            Pooling::kClass);
+  EXPECT_EQ(siglip.head.pooling, Pooling::kMean);
+  EXPECT_TRUE(siglip.head.final_norm);
+  EXPECT_EQ(
+      hugging_face({{"model_type", "clip"}, {"architectures", {"CLIPModel"}}}).config.head.pooling,
+      Pooling::kClass);
 }
 
 TEST(HuggingFaceConfig, Dinov2GiantIsGatedInStepsOfEight) {
@@ -152,15 +154,15 @@ TEST(HuggingFaceConfig, Dinov2GiantIsGatedInStepsOfEight) {
                                            {"mlp_ratio", 4},
                                            {"use_swiglu_ffn", true}})
                                  .config;
-  EXPECT_EQ(config.mlp_width, 4096u);
-  EXPECT_TRUE(config.gated_mlp);
-  EXPECT_EQ(config.activation, Activation::kSilu);
+  EXPECT_EQ(config.encoder.mlp_width, 4096u);
+  EXPECT_TRUE(config.encoder.gated_mlp);
+  EXPECT_EQ(config.encoder.activation, Activation::kSilu);
 }
 
 TEST(HuggingFaceConfig, SeveralLabelsPerImage) {
   EXPECT_TRUE(hugging_face({{"model_type", "vit"}, {"problem_type", "multi_label_classification"}})
-                  .config.multi_label);
-  EXPECT_FALSE(hugging_face({{"model_type", "vit"}}).config.multi_label);
+                  .config.head.multi_label);
+  EXPECT_FALSE(hugging_face({{"model_type", "vit"}}).config.head.multi_label);
 }
 
 TEST(HuggingFaceConfig, LabelsComeInTheOrderOfTheirNumbers) {
@@ -193,14 +195,14 @@ Description open_clip(const json& model, const json& preprocess = json::object()
 
 TEST(OpenClipConfig, SaysActivationHeadsAndRecipe) {
   Description said = open_clip({{"quick_gelu", true}, {"vision_cfg", {{"image_size", 256}}}});
-  EXPECT_EQ(said.config.activation, Activation::kQuickGelu);
-  EXPECT_EQ(said.config.heads, 12u);
+  EXPECT_EQ(said.config.encoder.activation, Activation::kQuickGelu);
+  EXPECT_EQ(said.config.encoder.heads, 12u);
   EXPECT_EQ(said.recipe.resize_height, 256u);
   EXPECT_FLOAT_EQ(said.recipe.mean[0], 0.48145466f);
   said = open_clip({{"vision_cfg", {{"head_width", 96}}}},
                    {{"mean", {0.5, 0.5, 0.5}}, {"resize_mode", "squash"}});
-  EXPECT_EQ(said.config.activation, Activation::kGelu);
-  EXPECT_EQ(said.config.heads, 8u);
+  EXPECT_EQ(said.config.encoder.activation, Activation::kGelu);
+  EXPECT_EQ(said.config.encoder.heads, 8u);
   EXPECT_EQ(said.recipe.resize, ResizeMode::kSquash);
   EXPECT_FLOAT_EQ(said.recipe.mean[0], 0.5f);
 }
@@ -209,8 +211,8 @@ TEST(OpenClipConfig, MayNameATowerOfTimm) {
   const Description said = open_clip(
       {{"vision_cfg", {{"timm_model_name", "vit_base_patch16_siglip_224"}, {"timm_pool", "map"}}}});
   EXPECT_EQ(said.config.architecture, "vit_base_patch16_siglip_224");
-  EXPECT_EQ(said.config.pooling, Pooling::kAttention);
-  EXPECT_EQ(said.config.classes, 3u);
+  EXPECT_EQ(said.config.head.pooling, Pooling::kAttention);
+  EXPECT_EQ(said.config.head.classes, 3u);
 }
 
 TEST(OpenClipConfig, RefusesWhatTheModelCannotDo) {

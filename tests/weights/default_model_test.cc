@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "tests/support/paths.h"
 #include "vit/base/error.h"
 
 namespace vit::weights {
@@ -42,7 +43,7 @@ TEST_F(DefaultModel, IsLookedForBesideTheProgramThenInTheSources) {
   EXPECT_EQ(default_model_places()[0],
             program.parent_path().parent_path() / "share/vit/default/model.safetensors");
   EXPECT_EQ(default_model_places()[1],
-            fs::path(VIT_SOURCE_DIR) / "weights/default/model.safetensors");
+            vit::test::source_dir() / "weights/default/model.safetensors");
   EXPECT_THAT(default_model_places()[2].string(),
               testing::EndsWith("share/vit/default/model.safetensors"));
 }

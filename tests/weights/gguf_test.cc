@@ -64,9 +64,9 @@ TEST(Gguf, ReadsQuantisedTensors) {
 
 TEST(Gguf, OpensAClipTowerUnderBothNamesOfItsMlp) {
   ModelConfig config = test::tiny_config();
-  config.norm_before_blocks = true;
-  config.patch_bias = false;
-  config.head_bias = false;
+  config.embedding.norm_before_blocks = true;
+  config.embedding.patch_bias = false;
+  config.head.head_bias = false;
   const RawMap truth = test::truth_of(config);
   for (const bool swapped : {false, true}) {
     const Folder folder;
@@ -91,8 +91,8 @@ TEST(Gguf, OpensAClipTowerUnderBothNamesOfItsMlp) {
                                     raw));
     const Checkpoint checkpoint = open(path);
     EXPECT_EQ(checkpoint.layout, "GGUF CLIP");
-    EXPECT_EQ(checkpoint.config.heads, 3u);
-    EXPECT_EQ(checkpoint.config.activation, Activation::kGelu);
+    EXPECT_EQ(checkpoint.config.encoder.heads, 3u);
+    EXPECT_EQ(checkpoint.config.encoder.activation, Activation::kGelu);
     EXPECT_FLOAT_EQ(checkpoint.recipe.mean[2], 0.75f);
     test::expect_truth(checkpoint, truth);
   }
@@ -107,7 +107,7 @@ TEST(Gguf, OpensTimmNamesWithItsOwnHeadsAndLabels) {
   for (int i = 0; i < 5; ++i)
     fields.push_back(field(std::to_string(i), "label " + std::to_string(i)));
   const Checkpoint checkpoint = open(folder.write("m.gguf", gguf(fields, raw)));
-  EXPECT_EQ(checkpoint.config.heads, 3u);
+  EXPECT_EQ(checkpoint.config.encoder.heads, 3u);
   EXPECT_THAT(checkpoint.labels,
               testing::ElementsAre("label 0", "label 1", "label 2", "label 3", "label 4"));
   test::expect_truth(checkpoint, truth);
@@ -155,7 +155,7 @@ TEST(Ggml, OpensWhatVitCppWrites) {
   const auto path = folder.write("m.bin", ggml(raw, {"ant", "bee", "cat", "dog", "eel"}));
   const Checkpoint checkpoint = open(path);
   EXPECT_EQ(checkpoint.format, "ggml of vit.cpp");
-  EXPECT_EQ(checkpoint.config.heads, 3u);
+  EXPECT_EQ(checkpoint.config.encoder.heads, 3u);
   EXPECT_THAT(checkpoint.labels, testing::ElementsAre("ant", "bee", "cat", "dog", "eel"));
   test::expect_truth(checkpoint, truth);
 }

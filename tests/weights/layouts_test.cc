@@ -63,7 +63,7 @@ TEST(Layouts, HuggingFaceVit) {
   raw.emplace("vit.pooler.dense.weight", test::numbered({24, 24}));
   const Checkpoint checkpoint = open_raw(folder, raw);
   EXPECT_EQ(checkpoint.layout, "Hugging Face");
-  EXPECT_FLOAT_EQ(checkpoint.config.norm_eps, 1e-12f);
+  EXPECT_FLOAT_EQ(checkpoint.config.encoder.norm_eps, 1e-12f);
   EXPECT_THAT(checkpoint.unused, testing::ElementsAre("vit.pooler.dense.weight"));
   test::expect_truth(checkpoint, truth);
 }
@@ -71,9 +71,9 @@ TEST(Layouts, HuggingFaceVit) {
 TEST(Layouts, HuggingFaceClip) {
   const Folder folder;
   ModelConfig config = tiny_config();
-  config.norm_before_blocks = true;
-  config.patch_bias = false;
-  config.head_bias = false;
+  config.embedding.norm_before_blocks = true;
+  config.embedding.patch_bias = false;
+  config.head.head_bias = false;
   const RawMap truth = truth_of(config);
   RawMap raw = renamed(
       test::with_split_qkv(truth, "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
@@ -85,18 +85,18 @@ TEST(Layouts, HuggingFaceClip) {
   raw.emplace("text_model.final_layer_norm.weight", test::numbered({8}));
   const Checkpoint checkpoint = open_raw(folder, raw);
   EXPECT_EQ(checkpoint.layout, "Hugging Face CLIP");
-  EXPECT_EQ(checkpoint.config.activation, Activation::kQuickGelu);
-  EXPECT_FLOAT_EQ(checkpoint.config.norm_eps, 1e-5f);
-  EXPECT_FALSE(checkpoint.config.head_bias);
+  EXPECT_EQ(checkpoint.config.encoder.activation, Activation::kQuickGelu);
+  EXPECT_FLOAT_EQ(checkpoint.config.encoder.norm_eps, 1e-5f);
+  EXPECT_FALSE(checkpoint.config.head.head_bias);
   test::expect_truth(checkpoint, truth);
 }
 
 TEST(Layouts, HuggingFaceSiglip) {
   const Folder folder;
   ModelConfig config = tiny_config();
-  config.prefix.clear();
-  config.pooling = Pooling::kAttention;
-  config.classes = 0;
+  config.embedding.prefix.clear();
+  config.head.pooling = Pooling::kAttention;
+  config.head.classes = 0;
   const RawMap truth = truth_of(config);
   RawMap canonical = truth;
   RawMap raw;
@@ -111,17 +111,17 @@ TEST(Layouts, HuggingFaceSiglip) {
       test::with_split_qkv(canonical, "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
       kHuggingFaceClip));
   const Checkpoint checkpoint = open_raw(folder, raw);
-  EXPECT_EQ(checkpoint.config.pooling, Pooling::kAttention);
-  EXPECT_TRUE(checkpoint.config.prefix.empty());
+  EXPECT_EQ(checkpoint.config.head.pooling, Pooling::kAttention);
+  EXPECT_TRUE(checkpoint.config.embedding.prefix.empty());
   test::expect_truth(checkpoint, truth);
 }
 
 TEST(Layouts, OpenAiClip) {
   const Folder folder;
   ModelConfig config = tiny_config();
-  config.norm_before_blocks = true;
-  config.patch_bias = false;
-  config.head_bias = false;
+  config.embedding.norm_before_blocks = true;
+  config.embedding.patch_bias = false;
+  config.head.head_bias = false;
   const RawMap truth = truth_of(config);
   RawMap raw = renamed(truth, {{"^blocks", "visual.transformer.resblocks"},
                                {"norm1", "ln_1"},
@@ -141,7 +141,7 @@ TEST(Layouts, OpenAiClip) {
   raw.emplace("transformer.resblocks.0.ln_1.weight", test::numbered({8}));
   const Checkpoint checkpoint = open_raw(folder, raw);
   EXPECT_EQ(checkpoint.layout, "OpenAI CLIP");
-  EXPECT_EQ(checkpoint.config.activation, Activation::kQuickGelu);
+  EXPECT_EQ(checkpoint.config.encoder.activation, Activation::kQuickGelu);
   EXPECT_THAT(checkpoint.unused, testing::ElementsAre("transformer.resblocks.0.ln_1.weight"));
   test::expect_truth(checkpoint, truth);
 }
@@ -215,15 +215,15 @@ TEST(Layouts, JaxOfGoogle) {
               {{"^pos_embed", "Transformer/posembed_input/pos_embedding"}, {"^", "opt/target/"}});
   const Checkpoint checkpoint = open(folder.write("weights.npz", test::npz(raw, true)));
   EXPECT_EQ(checkpoint.layout, "JAX");
-  EXPECT_EQ(checkpoint.config.heads, 3u);
+  EXPECT_EQ(checkpoint.config.encoder.heads, 3u);
   test::expect_truth(checkpoint, truth);
 }
 
 TEST(Layouts, JaxOfBigVisionWithLayersAsAnAxis) {
   const Folder folder;
   ModelConfig config = tiny_config();
-  config.prefix.clear();
-  config.pooling = Pooling::kMean;
+  config.embedding.prefix.clear();
+  config.head.pooling = Pooling::kMean;
   const RawMap truth = truth_of(config);
   RawMap raw;
   for (const auto& [name, tensor] :
@@ -244,19 +244,20 @@ TEST(Layouts, JaxOfBigVisionWithLayersAsAnAxis) {
       found->second = test::stacked({found->second, layer});
   }
   const Checkpoint checkpoint = open(folder.write("weights.npz", test::npz(raw)));
-  EXPECT_EQ(checkpoint.config.heads, 3u);
-  EXPECT_FALSE(checkpoint.config.positions_cover_prefix && !checkpoint.config.prefix.empty());
+  EXPECT_EQ(checkpoint.config.encoder.heads, 3u);
+  EXPECT_FALSE(checkpoint.config.embedding.positions_cover_prefix &&
+               !checkpoint.config.embedding.prefix.empty());
   test::expect_truth(checkpoint, truth);
 }
 
 TEST(Layouts, OriginalDinov2GivesRegistersNoPositions) {
   const Folder folder;
   ModelConfig config = tiny_config();
-  config.prefix = {PrefixToken::kClass, PrefixToken::kRegister, PrefixToken::kRegister,
-                   PrefixToken::kRegister, PrefixToken::kRegister};
-  config.layer_scale = true;
-  config.gated_mlp = true;
-  config.classes = 0;
+  config.embedding.prefix = {PrefixToken::kClass, PrefixToken::kRegister, PrefixToken::kRegister,
+                             PrefixToken::kRegister, PrefixToken::kRegister};
+  config.encoder.layer_scale = true;
+  config.encoder.gated_mlp = true;
+  config.head.classes = 0;
   RawMap truth = truth_of(config);
   auto& positions = truth.at("pos_embed");
   std::fill_n(positions.values.begin() + 24, 4 * 24, 0.0f);
@@ -267,10 +268,10 @@ TEST(Layouts, OriginalDinov2GivesRegistersNoPositions) {
   stored.shape = {1, 17, 24};
   raw.emplace("mask_token", test::numbered({1, 24}));
   const Checkpoint checkpoint = open_raw(folder, raw);
-  EXPECT_EQ(checkpoint.config.prefix, config.prefix);
-  EXPECT_TRUE(checkpoint.config.positions_cover_prefix);
-  EXPECT_EQ(checkpoint.config.activation, Activation::kSilu);
-  EXPECT_EQ(checkpoint.config.mlp_width, 40u);
+  EXPECT_EQ(checkpoint.config.embedding.prefix, config.embedding.prefix);
+  EXPECT_TRUE(checkpoint.config.embedding.positions_cover_prefix);
+  EXPECT_EQ(checkpoint.config.encoder.activation, Activation::kSilu);
+  EXPECT_EQ(checkpoint.config.encoder.mlp_width, 40u);
   EXPECT_FLOAT_EQ(checkpoint.recipe.mean[0], 0.485f);
   test::expect_truth(checkpoint, truth);
 }
@@ -278,7 +279,7 @@ TEST(Layouts, OriginalDinov2GivesRegistersNoPositions) {
 TEST(Layouts, OriginalDeit3CallsItsScalesGamma) {
   const Folder folder;
   ModelConfig config = tiny_config();
-  config.layer_scale = true;
+  config.encoder.layer_scale = true;
   const RawMap truth = truth_of(config);
   const RawMap raw = renamed(truth, {{"ls(\\d)\\.gamma", "gamma_$1"}, {"^", "model."}});
   test::expect_truth(open_raw(folder, raw), truth);
@@ -295,7 +296,7 @@ TEST(Layouts, AnEarlyPatchKernelIsAMatrix) {
 TEST(Layouts, OpenClipTowerOfTimm) {
   const Folder folder;
   ModelConfig config = tiny_config();
-  config.head_bias = false;
+  config.head.head_bias = false;
   const RawMap truth = truth_of(config);
   const RawMap raw =
       renamed(truth, {{"^(?!head)", "visual.trunk."}, {"^head", "visual.head.proj"}});

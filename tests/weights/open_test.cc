@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/support/paths.h"
 #include "tests/weights/support.h"
 #include "weights/checkpoint.h"
 #include "weights/demand.h"
@@ -15,28 +16,28 @@ using test::Folder;
 using testing::ElementsAre;
 
 std::filesystem::path golden(const std::string& name) {
-  return std::filesystem::path(VIT_GOLDENS) / name;
+  return vit::test::goldens() / name;
 }
 
 /// The timm model that most goldens are: 64 pixels, 48 wide, 2 blocks, 3 heads, 10 classes.
 ModelConfig tiny(const std::string& architecture) {
   ModelConfig c;
   c.architecture = architecture;
-  c.image_height = c.image_width = 64;
-  c.position_grid = {4, 4};
-  c.width = 48;
-  c.depth = 2;
-  c.heads = c.key_value_heads = 3;
-  c.mlp_width = 192;
-  c.classes = 10;
+  c.embedding.image_height = c.embedding.image_width = 64;
+  c.embedding.position_grid = {4, 4};
+  c.encoder.width = 48;
+  c.encoder.depth = 2;
+  c.encoder.heads = c.encoder.key_value_heads = 3;
+  c.encoder.mlp_width = 192;
+  c.head.classes = 10;
   return c;
 }
 
 ModelConfig tiny14(const std::string& architecture) {
   ModelConfig c = tiny(architecture);
-  c.image_height = c.image_width = 70;
-  c.patch_height = c.patch_width = 14;
-  c.position_grid = {5, 5};
+  c.embedding.image_height = c.embedding.image_width = 70;
+  c.embedding.patch_height = c.embedding.patch_width = 14;
+  c.embedding.position_grid = {5, 5};
   return c;
 }
 
@@ -105,8 +106,8 @@ TEST(Open, AFileInAFolderFindsItsConfig) {
 TEST(Open, TimmDeit3HasLayerScaleAndPositionsForThePatchesAlone) {
   const Checkpoint checkpoint = open(golden("timm_deit3"));
   ModelConfig expected = tiny("deit3_small_patch16_224");
-  expected.layer_scale = true;
-  expected.positions_cover_prefix = false;
+  expected.encoder.layer_scale = true;
+  expected.embedding.positions_cover_prefix = false;
   EXPECT_EQ(checkpoint.config, expected);
   EXPECT_EQ(checkpoint.recipe, recipe(71, 64, true, Interpolation::kBicubic, 0.9));
   expect_complete(checkpoint);
@@ -115,8 +116,8 @@ TEST(Open, TimmDeit3HasLayerScaleAndPositionsForThePatchesAlone) {
 TEST(Open, TimmDistilledDeitHasTwoTokensAndTwoHeads) {
   const Checkpoint checkpoint = open(golden("timm_deit_distilled"));
   ModelConfig expected = tiny("deit_tiny_distilled_patch16_224");
-  expected.prefix = {PrefixToken::kClass, PrefixToken::kDistillation};
-  expected.distilled_head = true;
+  expected.embedding.prefix = {PrefixToken::kClass, PrefixToken::kDistillation};
+  expected.head.distilled_head = true;
   EXPECT_EQ(checkpoint.config, expected);
   expect_complete(checkpoint);
 }
@@ -124,7 +125,7 @@ TEST(Open, TimmDistilledDeitHasTwoTokensAndTwoHeads) {
 TEST(Open, TimmDinov2) {
   const Checkpoint checkpoint = open(golden("timm_dinov2"));
   ModelConfig expected = tiny14("vit_small_patch14_dinov2");
-  expected.layer_scale = true;
+  expected.encoder.layer_scale = true;
   EXPECT_EQ(checkpoint.config, expected);
   EXPECT_EQ(checkpoint.recipe, recipe(70, 70, true, Interpolation::kBicubic, 1.0));
   expect_complete(checkpoint);
@@ -133,11 +134,11 @@ TEST(Open, TimmDinov2) {
 TEST(Open, TimmDinov2WithRegistersAndNoClassifier) {
   const Checkpoint checkpoint = open(golden("timm_dinov2_registers"));
   ModelConfig expected = tiny14("vit_small_patch14_reg4_dinov2");
-  expected.layer_scale = true;
-  expected.prefix = {PrefixToken::kClass, PrefixToken::kRegister, PrefixToken::kRegister,
-                     PrefixToken::kRegister, PrefixToken::kRegister};
-  expected.positions_cover_prefix = false;
-  expected.classes = 0;
+  expected.encoder.layer_scale = true;
+  expected.embedding.prefix = {PrefixToken::kClass, PrefixToken::kRegister, PrefixToken::kRegister,
+                               PrefixToken::kRegister, PrefixToken::kRegister};
+  expected.embedding.positions_cover_prefix = false;
+  expected.head.classes = 0;
   EXPECT_EQ(checkpoint.config, expected);
   expect_complete(checkpoint);
 }
@@ -145,10 +146,10 @@ TEST(Open, TimmDinov2WithRegistersAndNoClassifier) {
 TEST(Open, TimmDinov2GiantIsGated) {
   const Checkpoint checkpoint = open(golden("timm_dinov2_swiglu"));
   ModelConfig expected = tiny14("vit_giant_patch14_dinov2");
-  expected.layer_scale = true;
-  expected.gated_mlp = true;
-  expected.activation = Activation::kSilu;
-  expected.mlp_width = 128;
+  expected.encoder.layer_scale = true;
+  expected.encoder.gated_mlp = true;
+  expected.encoder.activation = Activation::kSilu;
+  expected.encoder.mlp_width = 128;
   EXPECT_EQ(checkpoint.config, expected);
   EXPECT_EQ(checkpoint.at("blocks.0.mlp.fc1.weight").shape(), (Shape{256, 48}));
   expect_complete(checkpoint);
@@ -157,12 +158,12 @@ TEST(Open, TimmDinov2GiantIsGated) {
 TEST(Open, TimmMeanPoolingWithRegisters) {
   const Checkpoint checkpoint = open(golden("timm_gap_registers"));
   ModelConfig expected = tiny("vit_medium_patch16_reg4_gap_256");
-  expected.layer_scale = true;
-  expected.prefix.assign(4, PrefixToken::kRegister);
-  expected.positions_cover_prefix = false;
-  expected.pooling = Pooling::kMean;
-  expected.final_norm = false;
-  expected.pooled_norm = true;
+  expected.encoder.layer_scale = true;
+  expected.embedding.prefix.assign(4, PrefixToken::kRegister);
+  expected.embedding.positions_cover_prefix = false;
+  expected.head.pooling = Pooling::kMean;
+  expected.head.final_norm = false;
+  expected.head.pooled_norm = true;
   EXPECT_EQ(checkpoint.config, expected);
   EXPECT_EQ(checkpoint.recipe, recipe(67, 64, false, Interpolation::kBicubic, 0.95));
   expect_complete(checkpoint);
@@ -171,13 +172,13 @@ TEST(Open, TimmMeanPoolingWithRegisters) {
 TEST(Open, TimmClipHasAPreNormAndQuickGelu) {
   const Checkpoint checkpoint = open(golden("timm_clip_quickgelu"));
   ModelConfig expected = tiny("vit_base_patch32_clip_quickgelu_224");
-  expected.image_height = expected.image_width = 96;
-  expected.patch_height = expected.patch_width = 32;
-  expected.position_grid = {3, 3};
-  expected.norm_before_blocks = true;
-  expected.patch_bias = false;
-  expected.norm_eps = 1e-5f;
-  expected.activation = Activation::kQuickGelu;
+  expected.embedding.image_height = expected.embedding.image_width = 96;
+  expected.embedding.patch_height = expected.embedding.patch_width = 32;
+  expected.embedding.position_grid = {3, 3};
+  expected.embedding.norm_before_blocks = true;
+  expected.embedding.patch_bias = false;
+  expected.encoder.norm_eps = 1e-5f;
+  expected.encoder.activation = Activation::kQuickGelu;
   EXPECT_EQ(checkpoint.config, expected);
   EXPECT_FLOAT_EQ(checkpoint.recipe.mean[0], 0.48145466f);
   EXPECT_EQ(checkpoint.recipe.resize_height, 106u);
@@ -187,8 +188,8 @@ TEST(Open, TimmClipHasAPreNormAndQuickGelu) {
 TEST(Open, TimmSiglipPoolsByAttention) {
   const Checkpoint checkpoint = open(golden("timm_siglip_map"));
   ModelConfig expected = tiny("vit_base_patch16_siglip_224");
-  expected.prefix.clear();
-  expected.pooling = Pooling::kAttention;
+  expected.embedding.prefix.clear();
+  expected.head.pooling = Pooling::kAttention;
   EXPECT_EQ(checkpoint.config, expected);
   expect_complete(checkpoint);
 }
@@ -196,8 +197,8 @@ TEST(Open, TimmSiglipPoolsByAttention) {
 TEST(Open, TimmNonSquareKeepsItsGrid) {
   const Checkpoint checkpoint = open(golden("timm_nonsquare"));
   ModelConfig expected = tiny("vit_tiny_patch16_224");
-  expected.image_width = 96;
-  expected.position_grid = {4, 6};
+  expected.embedding.image_width = 96;
+  expected.embedding.position_grid = {4, 6};
   EXPECT_EQ(checkpoint.config, expected);
   Recipe border = recipe(71, 64, false, Interpolation::kBicubic, 0.9);
   border.resize = ResizeMode::kBorder;
@@ -210,7 +211,7 @@ TEST(Open, HuggingFaceVitUnderOldAndNewNames) {
   for (const auto* name : {"hf_vit", "hf_vit_new_names"}) {
     const Checkpoint checkpoint = open(golden(name));
     ModelConfig expected = tiny("ViTForImageClassification");
-    expected.norm_eps = 1e-12f;
+    expected.encoder.norm_eps = 1e-12f;
     EXPECT_EQ(checkpoint.layout, "Hugging Face");
     EXPECT_EQ(checkpoint.config, expected) << name;
     Recipe squash = hugging_face_recipe(64, 64, false, Interpolation::kBilinear);
@@ -225,9 +226,9 @@ TEST(Open, HuggingFaceVitUnderOldAndNewNames) {
 TEST(Open, HuggingFaceDistilledDeit) {
   const Checkpoint checkpoint = open(golden("hf_deit_distilled"));
   ModelConfig expected = tiny("DeiTForImageClassificationWithTeacher");
-  expected.norm_eps = 1e-12f;
-  expected.prefix = {PrefixToken::kClass, PrefixToken::kDistillation};
-  expected.distilled_head = true;
+  expected.encoder.norm_eps = 1e-12f;
+  expected.embedding.prefix = {PrefixToken::kClass, PrefixToken::kDistillation};
+  expected.head.distilled_head = true;
   EXPECT_EQ(checkpoint.config, expected);
   EXPECT_EQ(checkpoint.recipe, hugging_face_recipe(72, 64, true, Interpolation::kBicubic));
   expect_complete(checkpoint);
@@ -236,8 +237,8 @@ TEST(Open, HuggingFaceDistilledDeit) {
 TEST(Open, HuggingFaceDinov2ClassifiesClassTokenAndMean) {
   const Checkpoint checkpoint = open(golden("hf_dinov2"));
   ModelConfig expected = tiny14("Dinov2ForImageClassification");
-  expected.layer_scale = true;
-  expected.pooling = Pooling::kClassAndMean;
+  expected.encoder.layer_scale = true;
+  expected.head.pooling = Pooling::kClassAndMean;
   EXPECT_EQ(checkpoint.config, expected);
   EXPECT_EQ(checkpoint.recipe, hugging_face_recipe(80, 70, true, Interpolation::kBicubic));
   EXPECT_THAT(checkpoint.unused, ElementsAre("dinov2.embeddings.mask_token"));

@@ -21,14 +21,14 @@ using testing::IsEmpty;
 
 ModelConfig tiny() {
   ModelConfig c;
-  c.image_height = c.image_width = 32;
-  c.patch_height = c.patch_width = 16;
-  c.position_grid = {2, 2};
-  c.width = 24;
-  c.depth = 2;
-  c.heads = c.key_value_heads = 3;
-  c.mlp_width = 48;
-  c.classes = 5;
+  c.embedding.image_height = c.embedding.image_width = 32;
+  c.embedding.patch_height = c.embedding.patch_width = 16;
+  c.embedding.position_grid = {2, 2};
+  c.encoder.width = 24;
+  c.encoder.depth = 2;
+  c.encoder.heads = c.encoder.key_value_heads = 3;
+  c.encoder.mlp_width = 48;
+  c.head.classes = 5;
   return c;
 }
 

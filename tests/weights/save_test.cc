@@ -26,14 +26,14 @@ using testing::IsEmpty;
 
 ModelConfig tiny(std::string_view architecture = "vit_tiny_patch16_224") {
   ModelConfig c = config_of(architecture);
-  c.width = 48;
-  c.heads = c.key_value_heads = 3;
-  c.depth = 2;
-  c.mlp_width = 96;
-  c.image_height = 2 * c.patch_height;
-  c.image_width = 3 * c.patch_width;
-  c.position_grid = {3, 4};
-  c.classes = std::min<size_t>(c.classes, 10);
+  c.encoder.width = 48;
+  c.encoder.heads = c.encoder.key_value_heads = 3;
+  c.encoder.depth = 2;
+  c.encoder.mlp_width = 96;
+  c.embedding.image_height = 2 * c.embedding.patch_height;
+  c.embedding.image_width = 3 * c.embedding.patch_width;
+  c.embedding.position_grid = {3, 4};
+  c.head.classes = std::min<size_t>(c.head.classes, 10);
   return c;
 }
 
@@ -70,7 +70,10 @@ constexpr size_t member_count() {
 
 TEST(SelfDescription, WritesEveryMemberOfConfigAndRecipe) {
   const Metadata metadata = self_description({});
-  EXPECT_EQ(nlohmann::json::parse(metadata.at("vit.config")).size(), member_count<ModelConfig>());
+  constexpr size_t kOfParts =
+      member_count<EmbeddingConfig>() + member_count<EncoderConfig>() + member_count<HeadConfig>();
+  EXPECT_EQ(nlohmann::json::parse(metadata.at("vit.config")).size(), 1 + kOfParts)
+      << "the architecture's name and every member of the parts";
   EXPECT_EQ(nlohmann::json::parse(metadata.at("vit.recipe")).size(), member_count<Recipe>());
 }
 
@@ -88,14 +91,15 @@ TEST(SelfDescription, GivesEveryArchitectureAndRecipeBack) {
 TEST(SelfDescription, GivesUnusualNumbersAndTextsBack) {
   Description written;
   written.config.architecture = "ein \"Modell\"\n 猫";
-  written.config.prefix = {PrefixToken::kRegister, PrefixToken::kDistillation, PrefixToken::kClass};
-  written.config.position_grid = {7, 9};
+  written.config.embedding.prefix = {PrefixToken::kRegister, PrefixToken::kDistillation,
+                                     PrefixToken::kClass};
+  written.config.embedding.position_grid = {7, 9};
   written.recipe.mean = {std::nextafter(0.1f, 1.0f), 1.0f / 3.0f, -0.0f};
   written.recipe.crop_fraction = 1.0 / 3.0;
   written.labels = {"", "a, b", "\t", "ü"};
   written.assumptions = {"none"};
   for (float eps = 1e-12f; eps < 1.0f; eps = std::nextafter(eps * 1.37f, 1.0f)) {
-    written.config.norm_eps = eps;
+    written.config.encoder.norm_eps = eps;
     const Description read = read_self_description(self_description(written), "test");
     ASSERT_EQ(read.config, written.config);
     ASSERT_EQ(read.recipe, written.recipe);

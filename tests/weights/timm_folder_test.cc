@@ -24,7 +24,7 @@ void write_model(const Folder& folder, const Arguments& arguments, const json& a
   for (const Demand& demand : demands(config)) tensors[demand.name] = test::numbered(demand.shape);
   folder.write("model.safetensors", test::safetensors(tensors));
   folder.write("config.json", json{{"architecture", "vit_tiny_patch16_224"},
-                                   {"num_classes", config.classes},
+                                   {"num_classes", config.head.classes},
                                    {"model_args", args}}
                                   .dump());
 }
@@ -35,8 +35,8 @@ TEST(TimmFolder, TheConfigSaysTheGridOfAPositionTableThatIsNoSquare) {
               {{"embed_dim", "48"}, {"depth", "1"}, {"num_heads", "3"}, {"img_size", "32,48"}},
               model_args({{"img_size", {32, 48}}}));
   const Checkpoint checkpoint = open(folder.path());
-  EXPECT_EQ(checkpoint.config.position_grid, (GridSize{2, 3}));
-  EXPECT_EQ(checkpoint.config.image_width, 48u);
+  EXPECT_EQ(checkpoint.config.embedding.position_grid, (GridSize{2, 3}));
+  EXPECT_EQ(checkpoint.config.embedding.image_width, 48u);
 }
 
 TEST(TimmFolder, ATableThatIsNoSquareNeedsAConfig) {
@@ -56,7 +56,7 @@ TEST(TimmFolder, PositionsMayBeNone) {
     write_model(folder,
                 {{"embed_dim", "48"}, {"depth", "1"}, {"num_heads", "3"}, {"pos_embed", "none"}},
                 model_args({{"pos_embed", none}}));
-    EXPECT_EQ(open(folder.path()).config.positions, PositionKind::kNone);
+    EXPECT_EQ(open(folder.path()).config.embedding.positions, PositionKind::kNone);
   }
 }
 

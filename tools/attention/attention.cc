@@ -55,7 +55,7 @@ Inspector make_inspector(AttentionSettings& settings, const cxxopts::ParseResult
   // Relevance is computed in f32; the answer above it must be of the same arithmetic.
   if (explains && !options.precision) options.precision = Precision::kF32;
   Inspector inspector{load_classifier(settings.model), std::nullopt};
-  if (asked && config.classes == 0)
+  if (asked && config.head.classes == 0)
     fail(inspector.classifier.name(), " has no classes to explain, its output is features");
   if (explains) inspector.explainer.emplace(settings.model, inspector.classifier);
   return inspector;

@@ -16,9 +16,9 @@ gradient::Network<float> load(const ModelSettings& settings, const Classifier& c
   weights::Checkpoint checkpoint =
       weights::open(find_model(settings.model), {.heads = settings.classifier.heads});
   if (settings.classifier.positions)
-    checkpoint.config.position_resampling = *settings.classifier.positions;
-  return gradient::load_network<float>(checkpoint, classifier.config().image_height,
-                                       classifier.config().image_width);
+    checkpoint.config.embedding.position_resampling = *settings.classifier.positions;
+  return gradient::load_network<float>(checkpoint, classifier.config().embedding.image_height,
+                                       classifier.config().embedding.image_width);
 }
 
 std::string lower(std::string_view text) {
@@ -52,11 +52,11 @@ std::vector<std::vector<float>> Explainer::explain(const Study& study, const Ask
 }
 
 bool explainable(const ModelConfig& config) {
-  return config.classes != 0 && config.attention != AttentionKind::kDifferential;
+  return config.head.classes != 0 && config.encoder.attention != AttentionKind::kDifferential;
 }
 
 size_t find_class(const Classifier& classifier, const std::string& text) {
-  const size_t classes = classifier.config().classes;
+  const size_t classes = classifier.config().head.classes;
   if (!text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c); })) {
     const size_t number = text.size() > 9 ? classes : std::stoul(text);
     if (number >= classes)

@@ -70,11 +70,11 @@ Image draw_positions(const std::string& model, const Matrix& similarity, GridSiz
 
 /// A component as colours: grey where it is zero, full where it is largest.
 Image filter_image(std::span<const float> component, const ModelConfig& config) {
-  const size_t area = config.patch_height * config.patch_width;
+  const size_t area = config.embedding.patch_height * config.embedding.patch_width;
   float largest = 1e-12f;
   for (const float value : component) largest = std::max(largest, std::abs(value));
   const ColourScale scale{.low = -largest, .high = largest};
-  Image image = blank(config.patch_width, config.patch_height);
+  Image image = blank(config.embedding.patch_width, config.embedding.patch_height);
   for (size_t i = 0; i < area; ++i)
     for (size_t c = 0; c < 3; ++c)
       image.pixels[3 * i + c] = static_cast<std::uint8_t>(scale.index(component[c * area + i]));
@@ -84,8 +84,9 @@ Image filter_image(std::span<const float> component, const ModelConfig& config) 
 Image draw_filters(const std::string& model, const ModelConfig& config,
                    const interpret::FilterComponents& found) {
   constexpr size_t kCols = 7, kSpace = 10, kLabel = 16;
-  const size_t factor = std::max<size_t>(1, 96 / config.patch_width);
-  const size_t width = factor * config.patch_width, height = factor * config.patch_height;
+  const size_t factor = std::max<size_t>(1, 96 / config.embedding.patch_width);
+  const size_t width = factor * config.embedding.patch_width,
+               height = factor * config.embedding.patch_height;
   const size_t rows = (found.components.rows() + kCols - 1) / kCols;
   Image picture = blank(std::max<size_t>(2 * kMargin + kCols * (width + kSpace) - kSpace, 520),
                         kHeadingHeight + rows * (height + kSpace + kLabel) + kMargin - kSpace);
@@ -115,7 +116,7 @@ Image draw_filters(const std::string& model, const ModelConfig& config,
 std::string positions_bytes(const Classifier& classifier, const AttentionSettings& settings) {
   const Matrix similarity = interpret::position_similarity(classifier.model());
   check_finite(classifier, similarity, "the similarity of its positions");
-  const GridSize grid = classifier.config().grid();
+  const GridSize grid = classifier.config().embedding.grid();
   if (settings.kind == FileKind::kNumpy)
     return npy_bytes({similarity.data(), similarity.size()},
                      {grid.rows, grid.cols, grid.rows, grid.cols});
@@ -130,8 +131,9 @@ std::string filters_bytes(const Classifier& classifier, const AttentionSettings&
   const auto found = interpret::filter_components(classifier.model(), kFilters);
   check_finite(classifier, found.components, "the decomposition of its patch filters");
   if (settings.kind == FileKind::kNumpy)
-    return npy_bytes({found.components.data(), found.components.size()},
-                     {found.components.rows(), 3, config.patch_height, config.patch_width});
+    return npy_bytes(
+        {found.components.data(), found.components.size()},
+        {found.components.rows(), 3, config.embedding.patch_height, config.embedding.patch_width});
   if (settings.kind == FileKind::kJson)
     return rows_json(classifier.name(), "components", found.components);
   return encode_picture(draw_filters(classifier.name(), config, found), ending_of(settings));

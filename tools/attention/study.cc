@@ -35,9 +35,9 @@ Image model_view(const Image& image, const Recipe& recipe, const ModelConfig& co
   Image crop = blank(recipe.crop_width * factor, recipe.crop_height * factor, padding);
   paste(patch::resize_window(image, enlarged(place.window, factor), recipe.interpolation),
         place.left * factor, place.top * factor, crop);
-  const GridSize grid = config.grid();
-  return cropped(crop, grid.cols * config.patch_width * factor,
-                 grid.rows * config.patch_height * factor);
+  const GridSize grid = config.embedding.grid();
+  return cropped(crop, grid.cols * config.embedding.patch_width * factor,
+                 grid.rows * config.embedding.patch_height * factor);
 }
 
 Study study_image(const Classifier& classifier, const std::string& file,
@@ -59,7 +59,7 @@ Study study_image(const Classifier& classifier, const std::string& file,
     fail(study.file, ": ", error.what());
   }
   study.patches = std::move(workspace.patches);
-  if (model.config.classes != 0)
+  if (model.config.head.classes != 0)
     study.predictions = classifier.top(classifier.probabilities(study.maps.output), 5);
   return study;
 }

@@ -155,7 +155,7 @@ int run_batch(Arguments arguments) {
   // need not wait for each other.
   settings.model.classifier.threads = 1;
   const Classifier classifier = load_classifier(settings.model);
-  const size_t classes = classifier.config().classes;
+  const size_t classes = classifier.config().head.classes;
   if (classes == 0)
     fail(settings.model.model, ": ", classifier.name(), " has no classifier, its output is ",
          classifier.config().outputs(), " features; vit embed writes them");

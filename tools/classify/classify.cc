@@ -85,7 +85,7 @@ class Run {
         classifier_(classifier),
         style_(output_style()),
         budget_(settings.model.max_pixels, [this] { finish_batch(); }) {
-    style_.multi_label = classifier.config().multi_label;
+    style_.multi_label = classifier.config().head.multi_label;
     style_.logits = settings.logits;
   }
 
@@ -175,7 +175,7 @@ int run_classify(Arguments arguments) {
   }
   const Settings settings = parse_settings(parsed);
   const Classifier classifier = load_classifier(settings.model);
-  if (classifier.config().classes == 0)
+  if (classifier.config().head.classes == 0)
     fail(settings.model.model, ": ", classifier.name(), " has no classifier, its output is ",
          classifier.config().outputs(), " features; give a model with a classification head");
   return Run(settings, classifier).classify_all();

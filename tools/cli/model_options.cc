@@ -41,8 +41,8 @@ void blame_image_size(const ModelSettings& settings) {
   if (options.image_height == 0) return;
   const auto config = weights::open(find_model(settings.model), {.heads = options.heads}).config;
   try {
-    patch::patch_grid(options.image_height, options.image_width, config.patch_height,
-                      config.patch_width);
+    patch::patch_grid(options.image_height, options.image_width, config.embedding.patch_height,
+                      config.embedding.patch_width);
   } catch (const Error& error) {
     fail_usage("option '--image-size': ", error.what());
   }
@@ -61,7 +61,7 @@ void name_default_model(const Classifier& classifier) {
   for (size_t i = 0; i < std::min(kShown, labels.size()); ++i)
     known += (i == 0 ? ": " : ", ") + labels[i];
   write_message("no -m given: the model that comes with vit answers; it knows " +
-                std::to_string(classifier.config().classes) + " classes" + known +
+                std::to_string(classifier.config().head.classes) + " classes" + known +
                 (labels.size() > kShown ? ", ..." : ""));
 }
 

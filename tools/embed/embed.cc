@@ -77,7 +77,7 @@ EmbedSettings parse_embed(const cxxopts::ParseResult& arguments) {
 }
 
 FeatureKind usual_kind(const ModelConfig& config) {
-  const auto& prefix = config.prefix;
+  const auto& prefix = config.embedding.prefix;
   const bool named = std::find(prefix.begin(), prefix.end(), PrefixToken::kClass) != prefix.end();
   return named ? FeatureKind::kClass : FeatureKind::kMean;
 }
@@ -109,8 +109,8 @@ int run_embed(Arguments arguments) {
   const FeatureKind kind = settings.kind.value_or(usual_kind(config));
   check_features(config, kind);
   auto& shape = settings.run.shape.features;
-  shape = {config.width};
-  if (kind == FeatureKind::kPatches) shape.insert(shape.begin(), config.grid().count());
+  shape = {config.encoder.width};
+  if (kind == FeatureKind::kPatches) shape.insert(shape.begin(), config.embedding.grid().count());
 
   patch::PixelBudget budget(settings.model.max_pixels);
   Json wanted;
@@ -123,7 +123,7 @@ int run_embed(Arguments arguments) {
         classifier.features(load_image(row, decoding, settings.run.strict), kind);
     check_answer(features);
     row.features = std::move(features);
-    if (settings.normalize) normalize(row.features, config.width);
+    if (settings.normalize) normalize(row.features, config.encoder.width);
   };
   return run_rows(settings.run, {.header = make_header("embed", settings.model, classifier, wanted),
                                  .answer = answer,

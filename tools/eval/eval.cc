@@ -121,7 +121,7 @@ int run_eval(Arguments arguments) {
   }
   const Settings settings = parse_settings(parsed);
   const Classifier classifier = load_classifier(settings.model);
-  const size_t classes = classifier.config().classes;
+  const size_t classes = classifier.config().head.classes;
   if (classes == 0)
     fail(settings.model.model, ": ", classifier.name(), " has no classifier, its output is ",
          classifier.config().outputs(), " features; give a model with a classification head");

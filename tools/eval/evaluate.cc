@@ -32,7 +32,7 @@ class Run {
         hooks_(hooks),
         workspaces_(classifier.threads().size()),
         worst_(worst),
-        result_{.tally = Tally(classifier.config().classes), .worst = {}, .failures = {}} {}
+        result_{.tally = Tally(classifier.config().head.classes), .worst = {}, .failures = {}} {}
 
   Evaluation finish() {
     source_.list([&](LabelledImage image) {

@@ -6,45 +6,45 @@ namespace {
 
 Json input_json(const ModelConfig& c) {
   Json prefix = Json::array();
-  for (const auto token : c.prefix) prefix.push_back(to_string(token));
+  for (const auto token : c.embedding.prefix) prefix.push_back(to_string(token));
   Json json;
-  json["image"] = {c.image_height, c.image_width};
-  json["patch"] = {c.patch_height, c.patch_width};
-  json["grid"] = {c.grid().rows, c.grid().cols};
-  json["tokens"] = c.tokens();
+  json["image"] = {c.embedding.image_height, c.embedding.image_width};
+  json["patch"] = {c.embedding.patch_height, c.embedding.patch_width};
+  json["grid"] = {c.embedding.grid().rows, c.embedding.grid().cols};
+  json["tokens"] = c.embedding.tokens();
   json["prefix"] = prefix;
-  json["positions"] = to_string(c.positions);
-  json["position_grid"] = {c.position_grid.rows, c.position_grid.cols};
-  json["position_resampling"] = to_string(c.position_resampling);
+  json["positions"] = to_string(c.embedding.positions);
+  json["position_grid"] = {c.embedding.position_grid.rows, c.embedding.position_grid.cols};
+  json["position_resampling"] = to_string(c.embedding.position_resampling);
   return json;
 }
 
 Json encoder_json(const ModelConfig& c) {
   Json json;
-  json["width"] = c.width;
-  json["depth"] = c.depth;
-  json["branches"] = c.branches;
-  json["heads"] = c.heads;
-  json["key_value_heads"] = c.key_value_heads;
-  json["mlp_width"] = c.mlp_width;
-  json["gated_mlp"] = c.gated_mlp;
-  json["activation"] = to_string(c.activation);
-  json["block"] = to_string(c.block);
-  json["attention"] = to_string(c.attention);
-  json["norm"] = to_string(c.norm);
-  json["norm_eps"] = c.norm_eps;
-  json["qk_norm"] = c.qk_norm;
-  json["layer_scale"] = c.layer_scale;
+  json["width"] = c.encoder.width;
+  json["depth"] = c.encoder.depth;
+  json["branches"] = c.encoder.branches;
+  json["heads"] = c.encoder.heads;
+  json["key_value_heads"] = c.encoder.key_value_heads;
+  json["mlp_width"] = c.encoder.mlp_width;
+  json["gated_mlp"] = c.encoder.gated_mlp;
+  json["activation"] = to_string(c.encoder.activation);
+  json["block"] = to_string(c.encoder.block);
+  json["attention"] = to_string(c.encoder.attention);
+  json["norm"] = to_string(c.encoder.norm);
+  json["norm_eps"] = c.encoder.norm_eps;
+  json["qk_norm"] = c.encoder.qk_norm;
+  json["layer_scale"] = c.encoder.layer_scale;
   return json;
 }
 
 Json head_json(const ModelConfig& c) {
   Json json;
-  json["pooling"] = to_string(c.pooling);
-  json["classes"] = c.classes;
+  json["pooling"] = to_string(c.head.pooling);
+  json["classes"] = c.head.classes;
   json["outputs"] = c.outputs();
-  json["distilled"] = c.distilled_head;
-  json["multi_label"] = c.multi_label;
+  json["distilled"] = c.head.distilled_head;
+  json["multi_label"] = c.head.multi_label;
   return json;
 }
 

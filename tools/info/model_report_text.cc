@@ -39,54 +39,61 @@ std::string some_of(const std::vector<std::string>& words, size_t most) {
 
 std::string tokens_text(const ModelConfig& c) {
   std::map<PrefixToken, size_t> counts;
-  for (const auto token : c.prefix) ++counts[token];
-  std::string text = std::to_string(c.tokens()) + ": ";
+  for (const auto token : c.embedding.prefix) ++counts[token];
+  std::string text = std::to_string(c.embedding.tokens()) + ": ";
   for (const auto& [token, count] : counts)
     text += (count == 1 ? "" : std::to_string(count) + " ") + std::string(to_string(token)) + " + ";
-  text += plural(c.grid().count(), "patch", "patches") + "; positions " +
-          std::string(to_string(c.positions));
-  if (c.positions != PositionKind::kLearned) return text;
-  text += ", table " + size_text(c.position_grid.rows, c.position_grid.cols);
-  return text + (c.positions_cover_prefix || c.prefix.empty() ? "" : ", patches only");
+  text += plural(c.embedding.grid().count(), "patch", "patches") + "; positions " +
+          std::string(to_string(c.embedding.positions));
+  if (c.embedding.positions != PositionKind::kLearned) return text;
+  text += ", table " + size_text(c.embedding.position_grid.rows, c.embedding.position_grid.cols);
+  return text +
+         (c.embedding.positions_cover_prefix || c.embedding.prefix.empty() ? "" : ", patches only");
 }
 
 std::string encoder_text(const ModelConfig& c) {
-  std::string text = plural(c.depth, "block", "blocks") + " (" + std::string(to_string(c.block));
-  if (c.branches > 1) text += ", " + std::to_string(c.branches) + " branches each";
-  text += "), " + std::to_string(c.width) + " wide, " + plural(c.heads, "head", "heads") + " of " +
-          std::to_string(c.head_width());
-  if (c.key_value_heads != c.heads)
-    text += " (" + std::to_string(c.key_value_heads) + " for keys and values)";
-  if (c.attention != AttentionKind::kStandard)
-    text += ", " + std::string(to_string(c.attention)) + " attention";
+  std::string text =
+      plural(c.encoder.depth, "block", "blocks") + " (" + std::string(to_string(c.encoder.block));
+  if (c.encoder.branches > 1) text += ", " + std::to_string(c.encoder.branches) + " branches each";
+  text += "), " + std::to_string(c.encoder.width) + " wide, " +
+          plural(c.encoder.heads, "head", "heads") + " of " +
+          std::to_string(c.encoder.head_width());
+  if (c.encoder.key_value_heads != c.encoder.heads)
+    text += " (" + std::to_string(c.encoder.key_value_heads) + " for keys and values)";
+  if (c.encoder.attention != AttentionKind::kStandard)
+    text += ", " + std::string(to_string(c.encoder.attention)) + " attention";
   return text;
 }
 
 std::string mlp_text(const ModelConfig& c) {
-  return std::to_string(c.mlp_width) + " wide, " + std::string(to_string(c.activation)) +
-         (c.gated_mlp ? ", gated" : "");
+  return std::to_string(c.encoder.mlp_width) + " wide, " +
+         std::string(to_string(c.encoder.activation)) + (c.encoder.gated_mlp ? ", gated" : "");
 }
 
 std::string norms_text(const ModelConfig& c) {
-  std::string text =
-      std::string(to_string(c.norm)) + ", eps " + formatted("%g", static_cast<double>(c.norm_eps));
+  std::string text = std::string(to_string(c.encoder.norm)) + ", eps " +
+                     formatted("%g", static_cast<double>(c.encoder.norm_eps));
   const std::pair<bool, const char*> more[] = {
-      {c.patch_norm, "on patches"},        {c.norm_before_blocks, "before the blocks"},
-      {c.qk_norm, "on queries and keys"},  {c.attention_norm, "inside the attention"},
-      {c.mlp_norm, "inside the MLP"},      {c.final_norm, "after the blocks"},
-      {c.pooled_norm, "after the pooling"}};
+      {c.embedding.patch_norm, "on patches"},
+      {c.embedding.norm_before_blocks, "before the blocks"},
+      {c.encoder.qk_norm, "on queries and keys"},
+      {c.encoder.attention_norm, "inside the attention"},
+      {c.encoder.mlp_norm, "inside the MLP"},
+      {c.head.final_norm, "after the blocks"},
+      {c.head.pooled_norm, "after the pooling"}};
   for (const auto& [has, where] : more)
     if (has) text += std::string("; ") + where;
-  return text + (c.layer_scale ? "; layer scale" : "");
+  return text + (c.encoder.layer_scale ? "; layer scale" : "");
 }
 
 std::string head_text(const ModelConfig& c) {
-  std::string text = std::string(to_string(c.pooling)) + " pooling";
-  if (c.pre_logits != 0) text += ", tanh layer of " + std::to_string(c.pre_logits);
-  if (c.classes == 0) return text + ", no classifier: " + std::to_string(c.outputs()) + " features";
-  text += ", " + plural(c.classes, "class", "classes");
-  if (c.distilled_head) text += ", mean of two classifiers (distilled)";
-  return text + (c.multi_label ? ", each scored on its own" : "");
+  std::string text = std::string(to_string(c.head.pooling)) + " pooling";
+  if (c.head.pre_logits != 0) text += ", tanh layer of " + std::to_string(c.head.pre_logits);
+  if (c.head.classes == 0)
+    return text + ", no classifier: " + std::to_string(c.outputs()) + " features";
+  text += ", " + plural(c.head.classes, "class", "classes");
+  if (c.head.distilled_head) text += ", mean of two classifiers (distilled)";
+  return text + (c.head.multi_label ? ", each scored on its own" : "");
 }
 
 std::string tensor_table(const std::vector<TensorRow>& tensors) {
@@ -110,9 +117,11 @@ std::string to_text(const ModelReport& r, bool with_tensors) {
   if (!c.architecture.empty()) text += line("architecture", c.architecture);
   text += line("weights", r.format + ", " + r.layout + " names, " + joined(r.dtypes, " and ") +
                               ", " + format_bytes(r.file_bytes));
-  text += line("input", size_text(c.image_height, c.image_width) + " pixels, patches of " +
-                            size_text(c.patch_height, c.patch_width) + ", grid " +
-                            size_text(c.grid().rows, c.grid().cols));
+  text +=
+      line("input", size_text(c.embedding.image_height, c.embedding.image_width) +
+                        " pixels, patches of " +
+                        size_text(c.embedding.patch_height, c.embedding.patch_width) + ", grid " +
+                        size_text(c.embedding.grid().rows, c.embedding.grid().cols));
   text += line("tokens", tokens_text(c));
   text += line("encoder", encoder_text(c));
   text += line("MLP", mlp_text(c));
@@ -121,7 +130,7 @@ std::string to_text(const ModelReport& r, bool with_tensors) {
   text += line("recipe", describe(r.recipe));
   if (!r.labels.empty())
     text += line("labels", format_count(r.labels.size()) + ": " + some_of(r.labels, kShownLabels));
-  else if (c.classes != 0)
+  else if (c.head.classes != 0)
     text += line("labels", "none");
   text += line("parameters", format_count(r.parameters));
   text += line("work", formatted("%.3g", static_cast<double>(r.multiply_adds) / 1e9) +

@@ -23,10 +23,10 @@ namespace {
 weights::Checkpoint headless(const weights::Checkpoint& checkpoint) {
   weights::Checkpoint result = checkpoint;
   ModelConfig& config = result.config;
-  config.classes = 0;
-  const bool alone = config.pooling == Pooling::kClass && !config.distilled_head &&
-                     config.pre_logits == 0 && !config.pooled_norm;
-  if (alone) config.pooling = Pooling::kClassAndMean;
+  config.head.classes = 0;
+  const bool alone = config.head.pooling == Pooling::kClass && !config.head.distilled_head &&
+                     config.head.pre_logits == 0 && !config.head.pooled_norm;
+  if (alone) config.head.pooling = Pooling::kClassAndMean;
   return result;
 }
 
@@ -58,9 +58,9 @@ class Counter {
 
 gradient::Network<float> adapted_network(weights::Checkpoint checkpoint, Pooling pooling,
                                          size_t classes, std::uint64_t seed) {
-  if (pooling != checkpoint.config.pooling) {  // the old classifier does not fit
-    checkpoint.config.classes = 0;
-    checkpoint.config.pooling = pooling;
+  if (pooling != checkpoint.config.head.pooling) {  // the old classifier does not fit
+    checkpoint.config.head.classes = 0;
+    checkpoint.config.head.pooling = pooling;
   }
   const Recipe& recipe = checkpoint.recipe;
   return train::with_new_head(
@@ -147,11 +147,12 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   const size_t classes = dataset.labels.size();
   const std::uint64_t seed = settings.training.batches.seed;
   ModelConfig own = checkpoint.config;
-  own.classes = 0;
+  own.head.classes = 0;
   const train::Logistic head =
       train::fit_better_logistic({features, labels, classes}, own.outputs(), {.seed = seed}, pool);
   const size_t width = head.weight.cols();
-  const Pooling pooling = width == own.outputs() ? checkpoint.config.pooling : model.config.pooling;
+  const Pooling pooling =
+      width == own.outputs() ? checkpoint.config.head.pooling : model.config.head.pooling;
 
   auto network = adapted_network(checkpoint, pooling, classes, seed);
   train::set_head(head, network);
@@ -185,8 +186,8 @@ int train_finetune(TrainSettings settings, ThreadPool& pool) {
     settings.training.batches.teaching = &teaching;
   }
   return run_training(settings,
-                      adapted_network(checkpoint, checkpoint.config.pooling, dataset.labels.size(),
-                                      settings.training.batches.seed),
+                      adapted_network(checkpoint, checkpoint.config.head.pooling,
+                                      dataset.labels.size(), settings.training.batches.seed),
                       dataset, pool);
 }
 

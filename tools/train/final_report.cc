@@ -14,7 +14,7 @@ constexpr size_t kWorst = 24;
 
 void report_model(const TrainSettings& settings, const data::Dataset& dataset) {
   const Classifier classifier = Classifier::load(settings.output, {.threads = settings.threads});
-  const ClassNames names(classifier.name(), classifier.labels(), classifier.config().classes);
+  const ClassNames names(classifier.name(), classifier.labels(), classifier.config().head.classes);
   const LabelledSource source = labelled_samples(dataset.validation, settings.max_pixels);
   const Evaluation evaluation =
       evaluate(classifier, source, kWorst, {.failed = [](const Failure& failure) {

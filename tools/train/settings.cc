@@ -162,13 +162,14 @@ Shape parse_shape(const Reader& read) {
   if (!shape.architecture.empty()) {  // its own sizes, unless told otherwise
     const ModelConfig known = weights::config_of(shape.architecture, {}, "option '--arch'");
     shape = {.architecture = shape.architecture,
-             .image_size = known.image_height,
-             .patch = known.patch_height,
-             .width = known.width,
-             .depth = known.depth,
-             .heads = known.heads,
-             .mlp_ratio = static_cast<double>(known.mlp_width) / static_cast<double>(known.width),
-             .class_token = known.pooling == Pooling::kClass};
+             .image_size = known.embedding.image_height,
+             .patch = known.embedding.patch_height,
+             .width = known.encoder.width,
+             .depth = known.encoder.depth,
+             .heads = known.encoder.heads,
+             .mlp_ratio = static_cast<double>(known.encoder.mlp_width) /
+                          static_cast<double>(known.encoder.width),
+             .class_token = known.head.pooling == Pooling::kClass};
   }
   read.count("image-size", 1, 4096, shape.image_size);
   read.count("patch", 1, 4096, shape.patch);
@@ -311,20 +312,22 @@ ModelConfig new_model(const Shape& shape, size_t classes) {
   if (!shape.architecture.empty()) c = weights::config_of(shape.architecture);
   const bool plain = shape.architecture.empty();
   c.architecture = plain ? "vit_custom" : shape.architecture;
-  c.image_height = c.image_width = shape.image_size;
-  c.patch_height = c.patch_width = shape.patch;
-  c.width = shape.width;
-  c.depth = shape.depth;
-  if (plain || c.key_value_heads == c.heads) c.key_value_heads = shape.heads;
-  c.heads = shape.heads;
-  c.mlp_width =
+  c.embedding.image_height = c.embedding.image_width = shape.image_size;
+  c.embedding.patch_height = c.embedding.patch_width = shape.patch;
+  c.encoder.width = shape.width;
+  c.encoder.depth = shape.depth;
+  if (plain || c.encoder.key_value_heads == c.encoder.heads)
+    c.encoder.key_value_heads = shape.heads;
+  c.encoder.heads = shape.heads;
+  c.encoder.mlp_width =
       static_cast<size_t>(std::lround(shape.mlp_ratio * static_cast<double>(shape.width)));
   if (plain) {
-    c.prefix = shape.class_token ? std::vector{PrefixToken::kClass} : std::vector<PrefixToken>{};
-    c.pooling = shape.class_token ? Pooling::kClass : Pooling::kMean;
+    c.embedding.prefix =
+        shape.class_token ? std::vector{PrefixToken::kClass} : std::vector<PrefixToken>{};
+    c.head.pooling = shape.class_token ? Pooling::kClass : Pooling::kMean;
   }
-  c.classes = classes;
-  c.position_grid = c.grid();
+  c.head.classes = classes;
+  c.embedding.position_grid = c.embedding.grid();
   return c;
 }
 
@@ -334,18 +337,18 @@ std::string describe_run(const TrainSettings& settings, const ModelConfig& confi
   const train::Augmentation& a = s.batches.augmentation;
   std::ostringstream text;
   text << "from=" << settings.from << " how=" << static_cast<int>(settings.how)
-       << " image=" << config.image_height << "x" << config.image_width
-       << " patch=" << config.patch_height << " width=" << config.width << " depth=" << config.depth
-       << " heads=" << config.heads << " mlp=" << config.mlp_width
-       << " pooling=" << to_string(config.pooling) << " classes=" << config.classes
-       << " init=" << static_cast<int>(settings.start) << " images=" << dataset.train.size()
-       << " epochs=" << s.epochs << " batch=" << s.batch << " lr=" << s.rate
-       << " optimizer=" << static_cast<int>(s.method) << " weight-decay=" << s.adam.weight_decay
-       << " warmup=" << s.warmup_epochs << " clip=" << s.clip << " ema=" << s.average
-       << " layer-decay=" << s.layer_decay << " drop-path=" << s.drop_path
-       << " keep-patches=" << s.keep_patches << " whole-epochs=" << s.whole_epochs
-       << " label-smoothing=" << s.batches.label_smoothing << " mixup=" << s.batches.mixing.mixup
-       << " cutmix=" << s.batches.mixing.cutmix
+       << " image=" << config.embedding.image_height << "x" << config.embedding.image_width
+       << " patch=" << config.embedding.patch_height << " width=" << config.encoder.width
+       << " depth=" << config.encoder.depth << " heads=" << config.encoder.heads
+       << " mlp=" << config.encoder.mlp_width << " pooling=" << to_string(config.head.pooling)
+       << " classes=" << config.head.classes << " init=" << static_cast<int>(settings.start)
+       << " images=" << dataset.train.size() << " epochs=" << s.epochs << " batch=" << s.batch
+       << " lr=" << s.rate << " optimizer=" << static_cast<int>(s.method)
+       << " weight-decay=" << s.adam.weight_decay << " warmup=" << s.warmup_epochs
+       << " clip=" << s.clip << " ema=" << s.average << " layer-decay=" << s.layer_decay
+       << " drop-path=" << s.drop_path << " keep-patches=" << s.keep_patches
+       << " whole-epochs=" << s.whole_epochs << " label-smoothing=" << s.batches.label_smoothing
+       << " mixup=" << s.batches.mixing.mixup << " cutmix=" << s.batches.mixing.cutmix
        << " mix-probability=" << s.batches.mixing.probability
        << " crop=" << static_cast<int>(a.crop) << " flip=" << a.flip << " jitter=" << a.jitter
        << " randaugment=" << a.operations << " magnitude=" << a.magnitude << " erase=" << a.erase

@@ -66,7 +66,7 @@ int train_from_scratch(TrainSettings settings, ThreadPool& pool) {
   auto network = gradient::make_network<float>(config);
   train::initialize(network, settings.training.batches.seed, settings.start);
   write_output(std::to_string(network.layout.size()) + " parameters, " +
-               std::to_string(config.tokens()) + " tokens\n");
+               std::to_string(config.embedding.tokens()) + " tokens\n");
   train::Teaching teaching;
   if (!settings.teacher.empty()) {
     teaching = ask_teacher(settings, dataset);

@@ -80,56 +80,63 @@ struct Sized {
 
 void validate_sizes(const ModelConfig& c, std::string_view where) {
   const Sized sizes[] = {
-      {"image height", c.image_height},
-      {"image width", c.image_width},
-      {"patch height", c.patch_height},
-      {"patch width", c.patch_width},
-      {"width", c.width},
-      {"depth", c.depth},
-      {"heads", c.heads},
-      {"key/value heads", c.key_value_heads},
-      {"mlp width", c.mlp_width},
-      {"branches", c.branches},
+      {"image height", c.embedding.image_height},
+      {"image width", c.embedding.image_width},
+      {"patch height", c.embedding.patch_height},
+      {"patch width", c.embedding.patch_width},
+      {"width", c.encoder.width},
+      {"depth", c.encoder.depth},
+      {"heads", c.encoder.heads},
+      {"key/value heads", c.encoder.key_value_heads},
+      {"mlp width", c.encoder.mlp_width},
+      {"branches", c.encoder.branches},
   };
   for (const auto& size : sizes) {
     if (size.value == 0) fail(where, ": ", size.name, " is 0");
     if (size.value > kLargestSize)
       fail(where, ": ", size.name, " is ", size.value, ", at most ", kLargestSize);
   }
-  if (c.depth > kMostBlocks) fail(where, ": depth is ", c.depth, ", at most ", kMostBlocks);
-  if (c.branches > kMostBlocks / c.depth)
-    fail(where, ": ", c.depth, " layers of ", c.branches, " branches, at most ", kMostBlocks,
-         " branches in all");
-  if (c.prefix.size() > kMostPrefixTokens)
-    fail(where, ": ", c.prefix.size(), " prefix tokens, at most ", kMostPrefixTokens);
-  for (const size_t size : {c.classes, c.pre_logits, c.position_grid.rows, c.position_grid.cols})
+  if (c.encoder.depth > kMostBlocks)
+    fail(where, ": depth is ", c.encoder.depth, ", at most ", kMostBlocks);
+  if (c.encoder.branches > kMostBlocks / c.encoder.depth)
+    fail(where, ": ", c.encoder.depth, " layers of ", c.encoder.branches, " branches, at most ",
+         kMostBlocks, " branches in all");
+  if (c.embedding.prefix.size() > kMostPrefixTokens)
+    fail(where, ": ", c.embedding.prefix.size(), " prefix tokens, at most ", kMostPrefixTokens);
+  for (const size_t size : {c.head.classes, c.head.pre_logits, c.embedding.position_grid.rows,
+                            c.embedding.position_grid.cols})
     if (size > kLargestSize) fail(where, ": a size of ", size, ", at most ", kLargestSize);
 }
 
 void validate_tokens(const ModelConfig& c, std::string_view where) {
-  if (c.channels != 3) fail(where, ": ", c.channels, " input channels, only RGB (3) is supported");
-  if (c.image_height < c.patch_height || c.image_width < c.patch_width)
-    fail(where, ": image ", c.image_height, "x", c.image_width, " is smaller than its patch ",
-         c.patch_height, "x", c.patch_width);
-  if (c.positions == PositionKind::kLearned && c.position_grid.count() == 0)
+  if (c.embedding.channels != 3)
+    fail(where, ": ", c.embedding.channels, " input channels, only RGB (3) is supported");
+  if (c.embedding.image_height < c.embedding.patch_height ||
+      c.embedding.image_width < c.embedding.patch_width)
+    fail(where, ": image ", c.embedding.image_height, "x", c.embedding.image_width,
+         " is smaller than its patch ", c.embedding.patch_height, "x", c.embedding.patch_width);
+  if (c.embedding.positions == PositionKind::kLearned && c.embedding.position_grid.count() == 0)
     fail(where, ": learned positions need a position grid");
-  if (c.positions == PositionKind::kSinusoidal2d && c.width % 4 != 0)
-    fail(where, ": 2d sinusoidal positions need a width that 4 divides, got ", c.width);
+  if (c.embedding.positions == PositionKind::kSinusoidal2d && c.encoder.width % 4 != 0)
+    fail(where, ": 2d sinusoidal positions need a width that 4 divides, got ", c.encoder.width);
 }
 
 void validate_encoder(const ModelConfig& c, std::string_view where) {
-  if (c.width % c.heads != 0)
-    fail(where, ": width ", c.width, " is not a multiple of heads ", c.heads);
-  if (c.heads % c.key_value_heads != 0)
-    fail(where, ": heads ", c.heads, " is not a multiple of key/value heads ", c.key_value_heads);
-  if (!std::isfinite(c.norm_eps) || c.norm_eps < 0.0f)
-    fail(where, ": norm eps ", c.norm_eps, " is not a small positive number");
-  if (c.attention == AttentionKind::kDifferential && c.head_width() % 2 != 0)
-    fail(where, ": differential attention splits each head in two, but heads are ", c.head_width(),
-         " wide");
-  if (c.branches > 1 && c.block != BlockKind::kPreNorm)
-    fail(where, ": ", c.branches, " branches need pre-norm blocks, got ", to_string(c.block));
-  if (c.block == BlockKind::kParallel && (c.gated_mlp || c.attention_norm || c.mlp_norm))
+  if (c.encoder.width % c.encoder.heads != 0)
+    fail(where, ": width ", c.encoder.width, " is not a multiple of heads ", c.encoder.heads);
+  if (c.encoder.heads % c.encoder.key_value_heads != 0)
+    fail(where, ": heads ", c.encoder.heads, " is not a multiple of key/value heads ",
+         c.encoder.key_value_heads);
+  if (!std::isfinite(c.encoder.norm_eps) || c.encoder.norm_eps < 0.0f)
+    fail(where, ": norm eps ", c.encoder.norm_eps, " is not a small positive number");
+  if (c.encoder.attention == AttentionKind::kDifferential && c.encoder.head_width() % 2 != 0)
+    fail(where, ": differential attention splits each head in two, but heads are ",
+         c.encoder.head_width(), " wide");
+  if (c.encoder.branches > 1 && c.encoder.block != BlockKind::kPreNorm)
+    fail(where, ": ", c.encoder.branches, " branches need pre-norm blocks, got ",
+         to_string(c.encoder.block));
+  if (c.encoder.block == BlockKind::kParallel &&
+      (c.encoder.gated_mlp || c.encoder.attention_norm || c.encoder.mlp_norm))
     fail(where, ": parallel blocks have neither a gated MLP nor inner norms");
 }
 
@@ -137,29 +144,31 @@ void validate_encoder(const ModelConfig& c, std::string_view where) {
 /// its own: anything between the tokens and the classifiers would be for one of them alone. No
 /// published model has more.
 void validate_distilled_head(const ModelConfig& c, std::string_view where) {
-  if (c.prefix.size() < 2 || c.prefix[0] != PrefixToken::kClass ||
-      c.prefix[1] != PrefixToken::kDistillation)
+  if (c.embedding.prefix.size() < 2 || c.embedding.prefix[0] != PrefixToken::kClass ||
+      c.embedding.prefix[1] != PrefixToken::kDistillation)
     fail(where, ": a distilled head needs a class token and then a distillation token in front");
-  if (c.pooling != Pooling::kClass)
-    fail(where, ": a distilled head needs class pooling, got ", to_string(c.pooling));
-  if (c.pre_logits != 0)
+  if (c.head.pooling != Pooling::kClass)
+    fail(where, ": a distilled head needs class pooling, got ", to_string(c.head.pooling));
+  if (c.head.pre_logits != 0)
     fail(where, ": a distilled head cannot follow a pre-logits layer, got one of width ",
-         c.pre_logits);
+         c.head.pre_logits);
 }
 
 void validate_head(const ModelConfig& c, std::string_view where) {
   const auto count = [&](PrefixToken token) {
-    return std::count(c.prefix.begin(), c.prefix.end(), token);
+    return std::count(c.embedding.prefix.begin(), c.embedding.prefix.end(), token);
   };
   if (count(PrefixToken::kClass) > 1 || count(PrefixToken::kDistillation) > 1)
     fail(where, ": more than one class or distillation token");
-  const bool reads_class = c.pooling == Pooling::kClass || c.pooling == Pooling::kClassAndMean;
+  const bool reads_class =
+      c.head.pooling == Pooling::kClass || c.head.pooling == Pooling::kClassAndMean;
   if (reads_class && count(PrefixToken::kClass) == 0)
-    fail(where, ": ", to_string(c.pooling), " pooling needs a class token, the model has none");
-  if (reads_class && c.prefix.front() != PrefixToken::kClass)
-    fail(where, ": ", to_string(c.pooling), " pooling reads the first token, which is a ",
-         to_string(c.prefix.front()), " token; expected the class token");
-  if (c.distilled_head) validate_distilled_head(c, where);
+    fail(where, ": ", to_string(c.head.pooling),
+         " pooling needs a class token, the model has none");
+  if (reads_class && c.embedding.prefix.front() != PrefixToken::kClass)
+    fail(where, ": ", to_string(c.head.pooling), " pooling reads the first token, which is a ",
+         to_string(c.embedding.prefix.front()), " token; expected the class token");
+  if (c.head.distilled_head) validate_distilled_head(c, where);
 }
 
 }  // namespace
@@ -172,11 +181,11 @@ void validate(const ModelConfig& config, std::string_view where) {
 }
 
 void check_tokens(const ModelConfig& c, size_t most, std::string_view where) {
-  if (c.tokens() <= most) return;
+  if (c.embedding.tokens() <= most) return;
   std::ostringstream message;
-  message << where << ": an input of " << c.image_height << "x" << c.image_width
-          << " pixels in patches of " << c.patch_height << "x" << c.patch_width << " gives "
-          << c.tokens() << " tokens, at most " << most
+  message << where << ": an input of " << c.embedding.image_height << "x" << c.embedding.image_width
+          << " pixels in patches of " << c.embedding.patch_height << "x" << c.embedding.patch_width
+          << " gives " << c.embedding.tokens() << " tokens, at most " << most
           << " are allowed; choose a smaller input size or allow more tokens";
   throw TooManyTokens(message.str());
 }

@@ -52,10 +52,8 @@ struct GridSize {
   bool operator==(const GridSize&) const = default;
 };
 
-struct ModelConfig {
-  std::string architecture;  ///< as the checkpoint names it, for people
-
-  // Image to tokens.
+/// How an image becomes tokens.
+struct EmbeddingConfig {
   size_t image_height = 224;
   size_t image_width = 224;
   size_t patch_height = 16;
@@ -70,7 +68,17 @@ struct ModelConfig {
   PositionResampling position_resampling = PositionResampling::kBilinear;
   bool norm_before_blocks = false;  ///< CLIP's pre-norm
 
-  // Encoder.
+  size_t patch_size() const { return channels * patch_height * patch_width; }
+  GridSize grid() const { return {image_height / patch_height, image_width / patch_width}; }
+  size_t tokens() const { return prefix.size() + grid().count(); }
+  /// Prefix tokens that have a position of their own.
+  size_t covered_prefix() const { return positions_cover_prefix ? prefix.size() : 0; }
+
+  bool operator==(const EmbeddingConfig&) const = default;
+};
+
+/// The blocks. Every tower, of images or of text, has one of these, because all share the encoder.
+struct EncoderConfig {
   size_t width = 768;
   size_t depth = 12;
   size_t heads = 12;
@@ -91,7 +99,17 @@ struct ModelConfig {
   bool mlp_norm = false;        ///< a norm before the MLP's second layer (BEiT-3)
   bool layer_scale = false;
 
-  // Head.
+  size_t head_width() const { return width / heads; }
+  /// Rows of the joint projection to queries, keys and values.
+  size_t qkv_rows() const { return (heads + 2 * key_value_heads) * head_width(); }
+  /// Rows of the MLP's first layer: a gated MLP has a gate beside each value.
+  size_t mlp_rows() const { return gated_mlp ? 2 * mlp_width : mlp_width; }
+
+  bool operator==(const EncoderConfig&) const = default;
+};
+
+/// How the encoder's tokens become an answer.
+struct HeadConfig {
   bool final_norm = true;    ///< on the tokens, before pooling
   bool pooled_norm = false;  ///< on the pooled features (timm's fc_norm)
   Pooling pooling = Pooling::kClass;
@@ -102,17 +120,25 @@ struct ModelConfig {
   bool head_bias = true;
   bool multi_label = false;  ///< sigmoid per class instead of softmax over them
 
-  size_t head_width() const { return width / heads; }
-  size_t patch_size() const { return channels * patch_height * patch_width; }
-  GridSize grid() const { return {image_height / patch_height, image_width / patch_width}; }
-  size_t tokens() const { return prefix.size() + grid().count(); }
-  /// Length of what pooling hands to the classifier.
-  size_t pooled_width() const { return pooling == Pooling::kClassAndMean ? 2 * width : width; }
-  /// Length of the model's answer: logits, or features where there is no classifier.
-  size_t outputs() const {
-    if (classes != 0) return classes;
-    return pre_logits != 0 ? pre_logits : pooled_width();
+  bool operator==(const HeadConfig&) const = default;
+};
+
+struct ModelConfig {
+  std::string architecture;  ///< as the checkpoint names it, for people
+  EmbeddingConfig embedding;
+  EncoderConfig encoder;
+  HeadConfig head;
+
+  /// Length of the pooled features.
+  size_t pooled_width() const {
+    return head.pooling == Pooling::kClassAndMean ? 2 * encoder.width : encoder.width;
   }
+  /// Length of what the classifier reads.
+  size_t classifier_inputs() const {
+    return head.pre_logits != 0 ? head.pre_logits : pooled_width();
+  }
+  /// Length of the model's answer: logits, or features where there is no classifier.
+  size_t outputs() const { return head.classes != 0 ? head.classes : classifier_inputs(); }
 
   bool operator==(const ModelConfig&) const = default;
 };

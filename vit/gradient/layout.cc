@@ -24,9 +24,9 @@ const Slot* Layout::find(std::string_view name) const {
 }
 
 void require_differentiable(const ModelConfig& config, std::string_view where) {
-  if (config.attention == AttentionKind::kDifferential)
+  if (config.encoder.attention == AttentionKind::kDifferential)
     fail(where, ": differential attention has no backward pass here, expected standard attention");
-  if (config.distilled_head && config.classes == 0)
+  if (config.head.distilled_head && config.head.classes == 0)
     fail(where, ": a distilled model without its classifiers has no backward pass here");
 }
 

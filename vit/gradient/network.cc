@@ -11,11 +11,11 @@ namespace vit::gradient {
 namespace {
 
 Matrix fixed_positions(const ModelConfig& c) {
-  if (c.positions == PositionKind::kSinusoidal1d)
+  if (c.embedding.positions == PositionKind::kSinusoidal1d)
     return patch::sinusoidal_positions_1d(
-        (c.positions_cover_prefix ? c.prefix.size() : 0) + c.grid().count(), c.width);
-  if (c.positions == PositionKind::kSinusoidal2d)
-    return patch::sinusoidal_positions_2d(c.grid(), c.width);
+        (c.embedding.covered_prefix()) + c.embedding.grid().count(), c.encoder.width);
+  if (c.embedding.positions == PositionKind::kSinusoidal2d)
+    return patch::sinusoidal_positions_2d(c.embedding.grid(), c.encoder.width);
   return {};
 }
 
@@ -35,17 +35,19 @@ Network<T> blank_network(const ModelConfig& config, Layout layout) {
 std::vector<float> positions_for(const weights::Checkpoint& checkpoint, const ModelConfig& config,
                                  const weights::Weight& table) {
   const ModelConfig& stored = checkpoint.config;
-  const size_t covered = stored.positions_cover_prefix ? stored.prefix.size() : 0;
-  Matrix all(covered + stored.position_grid.count(), stored.width);
+  const size_t covered =
+      stored.embedding.positions_cover_prefix ? stored.embedding.prefix.size() : 0;
+  Matrix all(covered + stored.embedding.position_grid.count(), stored.encoder.width);
   if (table.size() != all.size())
     fail(checkpoint.path, ": tensor 'pos_embed' holds ", table.size(), " numbers, expected ",
          all.size());
   table.read_rows(0, table.rows(), all.data());
   weights::check_finite(table, 0, {all.data(), all.size()}, {checkpoint.path, "pos_embed"});
-  const Matrix grid =
-      patch::resample_positions(all.view().row_range(covered, stored.position_grid.count()),
-                                stored.position_grid, config.grid(), config.position_resampling);
-  std::vector<float> values(all.data(), all.data() + covered * stored.width);
+  const Matrix grid = patch::resample_positions(
+      all.view().row_range(covered, stored.embedding.position_grid.count()),
+      stored.embedding.position_grid, config.embedding.grid(),
+      config.embedding.position_resampling);
+  std::vector<float> values(all.data(), all.data() + covered * stored.encoder.width);
   values.insert(values.end(), grid.data(), grid.data() + grid.size());
   return values;
 }
@@ -74,7 +76,7 @@ ModelParts<T> parts_of(const NetworkView<T>& network, T* gradients) {
 template <typename T>
 Block<T> block_of(const ModelConfig& config, const ModelParts<T>& parts, const Trace<T>& trace,
                   size_t layer) {
-  return {.kind = config.block,
+  return {.kind = config.encoder.block,
           .branches = parts.blocks[layer],
           .paths = trace.paths.empty() ? trace.paths : trace.paths.row_range(2 * layer, 2),
           .images = trace.head.images};
@@ -86,8 +88,10 @@ template <typename T>
 Network<T> make_network(const ModelConfig& config) {
   ModelConfig own = config;
   const std::string where = config.architecture.empty() ? "model" : config.architecture;
-  patch::patch_grid(own.image_height, own.image_width, own.patch_height, own.patch_width);
-  if (own.positions == PositionKind::kLearned) own.position_grid = own.grid();
+  patch::patch_grid(own.embedding.image_height, own.embedding.image_width,
+                    own.embedding.patch_height, own.embedding.patch_width);
+  if (own.embedding.positions == PositionKind::kLearned)
+    own.embedding.position_grid = own.embedding.grid();
   validate(own, where);
   require_differentiable(own, where);
   return blank_network<T>(own, Layout(own));
@@ -97,11 +101,11 @@ template <typename T>
 Network<T> load_network(const weights::Checkpoint& checkpoint, size_t image_height,
                         size_t image_width) {
   ModelConfig config = checkpoint.config;
-  if (image_height != 0) config.image_height = image_height;
-  if (image_width != 0) config.image_width = image_width;
-  patch::patch_grid(config.image_height, config.image_width, config.patch_height,
-                    config.patch_width);
-  config.position_grid = config.grid();
+  if (image_height != 0) config.embedding.image_height = image_height;
+  if (image_width != 0) config.embedding.image_width = image_width;
+  patch::patch_grid(config.embedding.image_height, config.embedding.image_width,
+                    config.embedding.patch_height, config.embedding.patch_width);
+  config.embedding.position_grid = config.embedding.grid();
   validate(config, checkpoint.path);
   require_differentiable(config, checkpoint.path);
   Network<T> network = blank_network<T>(config, Layout(config, [&](std::string_view name) {
@@ -119,20 +123,21 @@ template <typename T>
 ConstView<T> forward(const NetworkView<T>& network, const Batch<T>& batch, Trace<T>& trace) {
   const ModelConfig& c = network.config;
   assert(batch.patches.rows ==
-         (batch.kept.empty() ? batch.images * c.grid().count() : batch.kept.size()));
+         (batch.kept.empty() ? batch.images * c.embedding.grid().count() : batch.kept.size()));
   assert(batch.paths.empty() ||
-         (batch.paths.rows == 2 * c.depth && batch.paths.cols == batch.images));
+         (batch.paths.rows == 2 * c.encoder.depth && batch.paths.cols == batch.images));
   const ModelParts<T> parts = parts_of<T>(network, nullptr);
   trace.paths = batch.paths;
   trace.embedding.patches = batch.patches;
   trace.embedding.kept_patches = batch.kept;
   trace.embedding.images = trace.head.images = batch.images;
-  trace.blocks.resize(c.depth);
+  trace.blocks.resize(c.encoder.depth);
 
-  trace.head.tokens.resize(batch.images * c.prefix.size() + batch.patches.rows, c.width);
+  trace.head.tokens.resize(batch.images * c.embedding.prefix.size() + batch.patches.rows,
+                           c.encoder.width);
   const View<T> tokens = trace.head.tokens;
   embed<T>(parts.embedding, trace.embedding, tokens);
-  for (size_t layer = 0; layer < c.depth; ++layer)
+  for (size_t layer = 0; layer < c.encoder.depth; ++layer)
     forward<T>(block_of(c, parts, trace, layer), trace.blocks[layer], tokens);
   answer<T>(parts.head, trace.head);
   return trace.head.logits;
@@ -148,7 +153,7 @@ void backward(const NetworkView<T>& network, Trace<T>& trace, ConstView<T> dlogi
   answer_back<T>(parts.head, trace.head, trace.d_head, dlogits,
                  taps == nullptr ? AttentionHook<T>{} : taps->pooling);
   const View<T> gradient = trace.d_head.tokens;
-  for (size_t layer = c.depth; layer-- > 0;) {
+  for (size_t layer = c.encoder.depth; layer-- > 0;) {
     AttentionHook<T> hook;
     if (taps != nullptr && taps->attention)
       hook = [taps, layer](AttentionTap<T> tap) {

@@ -39,7 +39,8 @@ struct Scope {
   }
   NormPart<T> norm(const std::string& name) const {
     const Scope below = *this / name;
-    return {below.vector("weight"), below.vector("bias"), config.norm, double{config.norm_eps}};
+    return {below.vector("weight"), below.vector("bias"), config.encoder.norm,
+            double{config.encoder.norm_eps}};
   }
 };
 
@@ -47,7 +48,7 @@ template <typename T>
 MlpPart<T> bind_mlp(const Scope<T>& w, bool gated) {
   return {.expand = w.linear("fc1"),
           .contract = {w.norm("norm"), w.linear("fc2")},
-          .activation = w.config.activation,
+          .activation = w.config.encoder.activation,
           .gated = gated};
 }
 
@@ -59,11 +60,11 @@ BranchPart<T> bind_branch(const Scope<T>& w) {
                         .query_norm = attention.norm("q_norm"),
                         .key_norm = attention.norm("k_norm"),
                         .project = {attention.norm("norm"), attention.linear("proj")},
-                        .heads = w.config.heads,
-                        .key_value_heads = w.config.key_value_heads},
+                        .heads = w.config.encoder.heads,
+                        .key_value_heads = w.config.encoder.key_value_heads},
           .scale1 = w.vector("ls1.gamma"),
           .norm2 = w.norm("norm2"),
-          .mlp = bind_mlp(w / "mlp", w.config.gated_mlp),
+          .mlp = bind_mlp(w / "mlp", w.config.encoder.gated_mlp),
           .scale2 = w.vector("ls2.gamma")};
 }
 
@@ -71,7 +72,7 @@ template <typename T>
 std::vector<Parameter<T>> bind_prefix(const Scope<T>& w) {
   std::vector<Parameter<T>> tokens;
   size_t registers = 0;
-  for (const PrefixToken kind : w.config.prefix) {
+  for (const PrefixToken kind : w.config.embedding.prefix) {
     Parameter<T> token = w.matrix(kind == PrefixToken::kClass          ? "cls_token"
                                   : kind == PrefixToken::kDistillation ? "dist_token"
                                                                        : "reg_token");
@@ -93,13 +94,13 @@ HeadPart<T> bind_head(const Scope<T>& w) {
                    .project = pool.linear("proj"),
                    .norm = pool.norm("norm"),
                    .mlp = bind_mlp(pool / "mlp", false),
-                   .heads = w.config.heads},
+                   .heads = w.config.encoder.heads},
           .pooled_norm = w.norm("fc_norm"),
           .pre_logits = w.linear("pre_logits"),
           .classifier = w.linear("head"),
           .distilled = w.linear("head_dist"),
-          .pooling = w.config.pooling,
-          .first_pooled = w.config.pool_prefix ? 0 : w.config.prefix.size()};
+          .pooling = w.config.head.pooling,
+          .first_pooled = w.config.head.pool_prefix ? 0 : w.config.embedding.prefix.size()};
 }
 
 }  // namespace
@@ -114,13 +115,13 @@ ModelParts<T> bind_parts(const ModelConfig& config, const Layout& layout, const 
                      .prefix = bind_prefix(w),
                      .positions = w.matrix("pos_embed"),
                      .pre_norm = w.norm("norm_pre"),
-                     .patches = config.grid().count()};
-  for (size_t layer = 0; layer < config.depth; ++layer) {
+                     .patches = config.embedding.grid().count()};
+  for (size_t layer = 0; layer < config.encoder.depth; ++layer) {
     const Scope<T> block = w / ("blocks." + std::to_string(layer));
     auto& branches = parts.blocks.emplace_back();
-    for (size_t i = 0; i < config.branches; ++i)
-      branches.push_back(
-          bind_branch(config.branches == 1 ? block : block / ("branches." + std::to_string(i))));
+    for (size_t i = 0; i < config.encoder.branches; ++i)
+      branches.push_back(bind_branch(
+          config.encoder.branches == 1 ? block : block / ("branches." + std::to_string(i))));
   }
   parts.head = bind_head(w);
   return parts;

@@ -71,7 +71,7 @@ HeadEffect compare_outputs(std::span<const float> whole, std::span<const float> 
 
 std::vector<HeadEffect> ablate_heads(const Model& model, ModelWorkspace& workspace) {
   const ModelConfig& config = model.config;
-  Stations stations{std::vector<Matrix>(config.depth)};
+  Stations stations{std::vector<Matrix>(config.encoder.depth)};
   ModelTaps taps;
   taps.tokens = [&](ConstMatrixView tokens) { stations.keep(0, tokens); };
   taps.encoder.block = [&](size_t layer, ConstMatrixView tokens) {
@@ -81,11 +81,11 @@ std::vector<HeadEffect> ablate_heads(const Model& model, ModelWorkspace& workspa
   run(model, workspace, whole, &taps);
 
   std::vector<HeadEffect> effects;
-  for (size_t layer = 0; layer < config.depth; ++layer)
-    for (size_t head = 0; head < config.heads * config.branches; ++head) {
+  for (size_t layer = 0; layer < config.encoder.depth; ++layer)
+    for (size_t head = 0; head < config.encoder.heads * config.encoder.branches; ++head) {
       copy(stations.tokens[layer], workspace.tokens);
       resume(model, workspace, layer, head, without);
-      effects.push_back(compare_outputs(whole, without, config.classes != 0));
+      effects.push_back(compare_outputs(whole, without, config.head.classes != 0));
     }
   return effects;
 }

@@ -57,7 +57,7 @@ Matrix over_all_tokens(ConstMatrixView pooling, const Merged& merged, size_t tok
 }
 
 size_t heads_per_layer(const ModelConfig& config) {
-  return config.heads * config.branches;
+  return config.encoder.heads * config.encoder.branches;
 }
 
 /// What follows indexes and sorts by these numbers.
@@ -76,10 +76,10 @@ void check_finite(const AttentionMaps& maps) {
 }  // namespace
 
 TokenLayout token_layout(const ModelConfig& config) {
-  return {.prefix = config.prefix,
-          .grid = config.grid(),
-          .patch_height = config.patch_height,
-          .patch_width = config.patch_width};
+  return {.prefix = config.embedding.prefix,
+          .grid = config.embedding.grid(),
+          .patch_height = config.embedding.patch_height,
+          .patch_width = config.embedding.patch_width};
 }
 
 std::string token_name(const TokenLayout& layout, size_t token) {
@@ -109,7 +109,7 @@ bool all_finite(std::span<const float> numbers) {
 AttentionMaps capture(const Model& model, ModelWorkspace& workspace) {
   AttentionMaps maps;
   maps.layout = token_layout(model.config);
-  maps.layers = model.config.depth;
+  maps.layers = model.config.encoder.depth;
   maps.heads = heads_per_layer(model.config);
   const size_t rows = maps.heads * maps.tokens();
   maps.weights = Matrix(maps.layers * rows, maps.tokens());

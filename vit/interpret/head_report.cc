@@ -29,8 +29,8 @@ double mean_of(double sum, size_t count) {
 
 HeadCensus::HeadCensus(const ModelConfig& config) {
   sums_.layout = token_layout(config);
-  sums_.layers = config.depth;
-  sums_.heads = config.heads * config.branches;
+  sums_.layers = config.encoder.depth;
+  sums_.heads = config.encoder.heads * config.encoder.branches;
   const size_t count = sums_.layers * sums_.heads, tokens = sums_.layout.tokens();
   for (size_t i = 0; i < count; ++i)
     sums_.summaries.push_back({.id = {i / sums_.heads, i % sums_.heads}});

@@ -51,7 +51,7 @@ struct Axis {
 }  // namespace
 
 Query default_query(const ModelConfig& config) {
-  switch (config.pooling) {
+  switch (config.head.pooling) {
     case Pooling::kClass:
     case Pooling::kClassAndMean:
       return {.kind = QueryKind::kClass};

@@ -89,7 +89,7 @@ std::vector<float> Explanation::relevance(size_t target, const RelevanceOptions&
   gradient::BackwardTaps<float> taps;
   taps.attention = [&](const Tap& tap) {
     if (tap.layer < options.first_layer) return;
-    row.pass(tap.layer, positive_influence(tap, network_.config.heads, options.fusion));
+    row.pass(tap.layer, positive_influence(tap, network_.config.encoder.heads, options.fusion));
   };
   taps.pooling = [&](const Tap& tap) {
     if (pool)
@@ -108,11 +108,12 @@ std::vector<float> Explanation::relevance(size_t target, const RelevanceOptions&
 
 std::vector<double> Explanation::head_effects(size_t target) {
   const ModelConfig& config = network_.config;
-  std::vector<double> effects(config.depth * config.branches * config.heads);
+  std::vector<double> effects(config.encoder.depth * config.encoder.branches *
+                              config.encoder.heads);
   gradient::BackwardTaps<float> taps;
   taps.attention = [&](const Tap& tap) {
-    const size_t first = (tap.layer * config.branches + tap.branch) * config.heads;
-    for (size_t h = 0; h < config.heads; ++h)
+    const size_t first = (tap.layer * config.encoder.branches + tap.branch) * config.encoder.heads;
+    for (size_t h = 0; h < config.encoder.heads; ++h)
       effects[first + h] += influence_of_head(tap, h, layout_.tokens());
   };
   gradient::backward<float>(network_, trace_, log_probability_gradient(output_, target), {}, &taps);

@@ -26,7 +26,7 @@ double lambda_term(const WeightScope& w, const std::string& index, const std::st
 }
 
 Differential bind_differential(const WeightScope& w, const ModelConfig& c, size_t layer) {
-  const size_t half = c.head_width() / 2;
+  const size_t half = c.encoder.head_width() / 2;
   const float initial = initial_lambda(layer);
   const double lambda = lambda_term(w, "1", "a", half) - lambda_term(w, "2", "b", half);
   w.check_lambda(static_cast<float>(lambda));
@@ -39,22 +39,22 @@ Differential bind_differential(const WeightScope& w, const ModelConfig& c, size_
 }
 
 std::vector<float> bind_layer_scale(const WeightScope& w, const ModelConfig& c) {
-  return c.layer_scale ? w.vector("gamma", c.width) : std::vector<float>{};
+  return c.encoder.layer_scale ? w.vector("gamma", c.encoder.width) : std::vector<float>{};
 }
 
 AttentionPool bind_attention_pool(const WeightScope& w, const ModelConfig& c) {
   AttentionPool pool;
-  pool.latent = w.matrix("latent", 1, c.width);
-  pool.attention.query = bind_linear(w / "q", c.width, c.width);
-  pool.attention.key_value = bind_linear(w / "kv", 2 * c.width, c.width);
-  pool.attention.project = bind_linear(w / "proj", c.width, c.width);
-  pool.attention.heads = pool.attention.key_value_heads = c.heads;
-  pool.norm = bind_norm(w / "norm", c.width, c);
+  pool.latent = w.matrix("latent", 1, c.encoder.width);
+  pool.attention.query = bind_linear(w / "q", c.encoder.width, c.encoder.width);
+  pool.attention.key_value = bind_linear(w / "kv", 2 * c.encoder.width, c.encoder.width);
+  pool.attention.project = bind_linear(w / "proj", c.encoder.width, c.encoder.width);
+  pool.attention.heads = pool.attention.key_value_heads = c.encoder.heads;
+  pool.norm = bind_norm(w / "norm", c.encoder.width, c);
   // A plain MLP even where the blocks' own are gated.
-  pool.mlp.activation = c.activation;
+  pool.mlp.activation = c.encoder.activation;
   const size_t hidden = w.rows("mlp.fc1.weight");
-  pool.mlp.expand = bind_linear(w / "mlp.fc1", hidden, c.width);
-  pool.mlp.contract = bind_linear(w / "mlp.fc2", c.width, hidden);
+  pool.mlp.expand = bind_linear(w / "mlp.fc1", hidden, c.encoder.width);
+  pool.mlp.contract = bind_linear(w / "mlp.fc2", c.encoder.width, hidden);
   return pool;
 }
 
@@ -152,51 +152,53 @@ Linear bind_linear(const WeightScope& w, size_t out, size_t in) {
 }
 
 Norm bind_norm(const WeightScope& w, size_t width, const ModelConfig& c) {
-  Norm norm{.kind = c.norm, .eps = c.norm_eps, .weight = w.vector("weight", width)};
-  if (c.norm == NormKind::kLayerNorm)
+  Norm norm{.kind = c.encoder.norm, .eps = c.encoder.norm_eps, .weight = w.vector("weight", width)};
+  if (c.encoder.norm == NormKind::kLayerNorm)
     norm.bias = w.has("bias") ? w.vector("bias", width) : std::vector<float>(width);
   return norm;
 }
 
 Attention bind_attention(const WeightScope& w, const ModelConfig& c, size_t layer) {
-  const size_t d = c.head_width();
-  const bool differential = c.attention == AttentionKind::kDifferential;
+  const size_t d = c.encoder.head_width();
+  const bool differential = c.encoder.attention == AttentionKind::kDifferential;
   const size_t normed = differential ? d / 2 : d;
   Attention attention;
-  attention.heads = c.heads;
-  attention.key_value_heads = c.key_value_heads;
-  attention.qkv = bind_linear(w / "qkv", (c.heads + 2 * c.key_value_heads) * d, c.width);
-  attention.project = bind_linear(w / "proj", c.width, c.heads * d);
-  if (c.qk_norm) {
+  attention.heads = c.encoder.heads;
+  attention.key_value_heads = c.encoder.key_value_heads;
+  attention.qkv = bind_linear(w / "qkv", (c.encoder.heads + 2 * c.encoder.key_value_heads) * d,
+                              c.encoder.width);
+  attention.project = bind_linear(w / "proj", c.encoder.width, c.encoder.heads * d);
+  if (c.encoder.qk_norm) {
     attention.query_norm = bind_norm(w / "q_norm", normed, c);
     attention.key_norm = bind_norm(w / "k_norm", normed, c);
   }
-  if (c.attention_norm) attention.output_norm = bind_norm(w / "norm", c.heads * d, c);
+  if (c.encoder.attention_norm)
+    attention.output_norm = bind_norm(w / "norm", c.encoder.heads * d, c);
   if (differential) attention.differential = bind_differential(w, c, layer);
   return attention;
 }
 
 Mlp bind_mlp(const WeightScope& w, const ModelConfig& c) {
   Mlp mlp;
-  mlp.activation = c.activation;
-  mlp.gated = c.gated_mlp;
-  mlp.expand = bind_linear(w / "fc1", (c.gated_mlp ? 2 : 1) * c.mlp_width, c.width);
-  if (c.mlp_norm) mlp.norm = bind_norm(w / "norm", c.mlp_width, c);
-  mlp.contract = bind_linear(w / "fc2", c.width, c.mlp_width);
+  mlp.activation = c.encoder.activation;
+  mlp.gated = c.encoder.gated_mlp;
+  mlp.expand = bind_linear(w / "fc1", c.encoder.mlp_rows(), c.encoder.width);
+  if (c.encoder.mlp_norm) mlp.norm = bind_norm(w / "norm", c.encoder.mlp_width, c);
+  mlp.contract = bind_linear(w / "fc2", c.encoder.width, c.encoder.mlp_width);
   return mlp;
 }
 
 Block bind_block(const WeightScope& w, const ModelConfig& c, size_t layer) {
-  Block block{.kind = c.block, .attention = {}, .mlp = {}};
-  const bool parallel = c.block == BlockKind::kParallel;
-  for (size_t j = 0; j < c.branches; ++j) {
-    const WeightScope branch = c.branches == 1 ? w : w / ("branches." + std::to_string(j));
-    block.attention.push_back({.norm = bind_norm(branch / "norm1", c.width, c),
+  Block block{.kind = c.encoder.block, .attention = {}, .mlp = {}};
+  const bool parallel = c.encoder.block == BlockKind::kParallel;
+  for (size_t j = 0; j < c.encoder.branches; ++j) {
+    const WeightScope branch = c.encoder.branches == 1 ? w : w / ("branches." + std::to_string(j));
+    block.attention.push_back({.norm = bind_norm(branch / "norm1", c.encoder.width, c),
                                .attention = bind_attention(branch / "attn", c, layer),
                                .layer_scale = bind_layer_scale(branch / "ls1", c)});
     MlpBranch mlp{.norm = {}, .mlp = bind_mlp(branch / "mlp", c), .layer_scale = {}};
     if (!parallel) {  // a parallel block has one norm and one layer scale for both
-      mlp.norm = bind_norm(branch / "norm2", c.width, c);
+      mlp.norm = bind_norm(branch / "norm2", c.encoder.width, c);
       mlp.layer_scale = bind_layer_scale(branch / "ls2", c);
     }
     block.mlp.push_back(std::move(mlp));
@@ -206,20 +208,20 @@ Block bind_block(const WeightScope& w, const ModelConfig& c, size_t layer) {
 
 Head bind_head(const WeightScope& w, const ModelConfig& c) {
   Head head;
-  head.pooling = c.pooling;
-  head.prefix = c.prefix.size();
-  head.pool_prefix = c.pool_prefix;
-  if (c.final_norm) head.final_norm = bind_norm(w / "norm", c.width, c);
-  if (c.pooled_norm) head.pooled_norm = bind_norm(w / "fc_norm", c.pooled_width(), c);
-  if (c.pooling == Pooling::kAttention)
+  head.pooling = c.head.pooling;
+  head.prefix = c.embedding.prefix.size();
+  head.pool_prefix = c.head.pool_prefix;
+  if (c.head.final_norm) head.final_norm = bind_norm(w / "norm", c.encoder.width, c);
+  if (c.head.pooled_norm) head.pooled_norm = bind_norm(w / "fc_norm", c.pooled_width(), c);
+  if (c.head.pooling == Pooling::kAttention)
     head.attention_pool = bind_attention_pool(w / "attn_pool", c);
-  const size_t features = c.pre_logits != 0 ? c.pre_logits : c.pooled_width();
-  if (c.pre_logits != 0)
-    head.pre_logits = bind_linear(w / "pre_logits", c.pre_logits, c.pooled_width());
-  if (c.classes != 0) head.classifier = bind_linear(w / "head", c.classes, features);
-  head.distills = c.distilled_head;
-  if (c.distilled_head && c.classes != 0)
-    head.distilled = bind_linear(w / "head_dist", c.classes, features);
+  const size_t features = c.classifier_inputs();
+  if (c.head.pre_logits != 0)
+    head.pre_logits = bind_linear(w / "pre_logits", c.head.pre_logits, c.pooled_width());
+  if (c.head.classes != 0) head.classifier = bind_linear(w / "head", c.head.classes, features);
+  head.distills = c.head.distilled_head;
+  if (c.head.distilled_head && c.head.classes != 0)
+    head.distilled = bind_linear(w / "head_dist", c.head.classes, features);
   return head;
 }
 

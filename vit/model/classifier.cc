@@ -55,12 +55,12 @@ size_t images_run_whole(size_t images, size_t workers) {
 std::vector<std::vector<size_t>> silenced_heads(const std::vector<HeadId>& ablate,
                                                 const ModelConfig& config) {
   if (ablate.empty()) return {};
-  std::vector<std::vector<size_t>> silenced(config.depth);
-  const size_t heads = config.heads * config.branches;
+  std::vector<std::vector<size_t>> silenced(config.encoder.depth);
+  const size_t heads = config.encoder.heads * config.encoder.branches;
   for (const auto [layer, head] : ablate) {
-    if (layer >= config.depth || head >= heads)
+    if (layer >= config.encoder.depth || head >= heads)
       fail("head ", layer, ":", head, " cannot be ablated: the model has layers 0 to ",
-           config.depth - 1, " with heads 0 to ", heads - 1);
+           config.encoder.depth - 1, " with heads 0 to ", heads - 1);
     silenced[layer].push_back(head);
   }
   return silenced;
@@ -123,8 +123,9 @@ Classifier Classifier::load(const std::filesystem::path& path, const ClassifierO
                   options.image_width != 0 ? options.image_width : recipe.crop_width);
   if (recipe !=
       checkpoint.recipe)  // a size that somebody chose; a checkpoint's own may leave a rest
-    patch::patch_grid(recipe.crop_height, recipe.crop_width, checkpoint.config.patch_height,
-                      checkpoint.config.patch_width);
+    patch::patch_grid(recipe.crop_height, recipe.crop_width,
+                      checkpoint.config.embedding.patch_height,
+                      checkpoint.config.embedding.patch_width);
   validate(recipe, checkpoint.path);
   // The recipe decides the input size: DINOv2's classifiers, say, run at 224 on a table made for
   // 518.
@@ -180,7 +181,7 @@ std::vector<float> Classifier::features(const Image& image, FeatureKind kind) co
   std::vector<float> features;
   ModelTaps taps = s.ablation;
   taps.encoder.block = [&](size_t layer, ConstMatrixView tokens) {
-    if (layer + 1 != config().depth) return;
+    if (layer + 1 != config().encoder.depth) return;
     Matrix copy(tokens.rows, tokens.cols);
     for (size_t r = 0; r < tokens.rows; ++r)
       std::copy_n(tokens.row(r), tokens.cols, copy.view().row(r));
@@ -193,7 +194,7 @@ std::vector<float> Classifier::features(const Image& image, FeatureKind kind) co
 std::vector<float> Classifier::probabilities(std::span<const float> logits) const {
   std::vector<double> exponentials(logits.size());
   const auto temperature = static_cast<double>(state_->temperature);
-  if (config().multi_label) {
+  if (config().head.multi_label) {
     std::transform(logits.begin(), logits.end(), exponentials.begin(),
                    [&](float x) { return 1.0 / (1.0 + std::exp(-x / temperature)); });
   } else if (!logits.empty()) {
@@ -227,7 +228,7 @@ std::vector<Prediction> Classifier::top(std::span<const float> probabilities, si
 }
 
 std::vector<Prediction> Classifier::classify(const Image& image, size_t k) const {
-  if (config().classes == 0)
+  if (config().head.classes == 0)
     fail(name(), ": this model has no classifier, its output is features; use logits() for them");
   const auto outputs = logits({&image, 1});
   check_answer(outputs.front());

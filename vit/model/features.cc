@@ -14,8 +14,8 @@ void add_mean(ConstMatrixView tokens, std::vector<float>& out) {
 }
 
 size_t class_token(const ModelConfig& config) {
-  const auto found = std::ranges::find(config.prefix, PrefixToken::kClass);
-  return static_cast<size_t>(found - config.prefix.begin());
+  const auto found = std::ranges::find(config.embedding.prefix, PrefixToken::kClass);
+  return static_cast<size_t>(found - config.embedding.prefix.begin());
 }
 
 }  // namespace
@@ -33,12 +33,12 @@ std::string_view to_string(FeatureKind kind) {
 }
 
 void check_features(const ModelConfig& config, FeatureKind kind) {
-  if (kind == FeatureKind::kClass && class_token(config) == config.prefix.size())
+  if (kind == FeatureKind::kClass && class_token(config) == config.embedding.prefix.size())
     fail(config.architecture, ": this model has no class token; it has mean and patch features");
 }
 
 std::vector<float> features_of(const Model& model, MatrixView tokens, FeatureKind kind) {
-  const size_t prefix = model.config.prefix.size();
+  const size_t prefix = model.config.embedding.prefix.size();
   normalize(model.head.final_norm, tokens, tokens);
   const ConstMatrixView patches = tokens.row_range(prefix, tokens.rows - prefix);
   std::vector<float> features(kind == FeatureKind::kPatches ? patches.rows * patches.cols

@@ -14,7 +14,7 @@ MatrixView pooling_weights(const Model& model, const ModelTaps* taps, size_t tok
                            Matrix& buffer) {
   if (taps == nullptr || !taps->pooling || !model.head.attention_pool) return {};
   const ModelConfig& config = model.config;
-  const size_t pooled = tokens - (config.pool_prefix ? 0 : config.prefix.size());
+  const size_t pooled = tokens - (config.head.pool_prefix ? 0 : config.embedding.prefix.size());
   buffer = Matrix(model.head.attention_pool->attention.heads, pooled);
   return buffer;
 }
@@ -22,17 +22,19 @@ MatrixView pooling_weights(const Model& model, const ModelTaps* taps, size_t tok
 }  // namespace
 
 ModelWorkspace::ModelWorkspace(const Model& model, size_t merge_per_layer)
-    : pixels(model.config.channels, model.config.image_height * model.config.image_width),
-      patches(model.config.grid().count(), model.config.patch_size()),
-      tokens(model.config.tokens(), model.config.width),
-      encoder(vit::merge(workspace_shape(model.encoder, model.config.tokens()),
-                         workspace_shape(model.head, model.config.tokens()))) {
+    : pixels(model.config.embedding.channels,
+             model.config.embedding.image_height * model.config.embedding.image_width),
+      patches(model.config.embedding.grid().count(), model.config.embedding.patch_size()),
+      tokens(model.config.embedding.tokens(), model.config.encoder.width),
+      encoder(vit::merge(workspace_shape(model.encoder, model.config.embedding.tokens()),
+                         workspace_shape(model.head, model.config.embedding.tokens()))) {
   if (merge_per_layer == 0) return;
   if (!std::all_of(model.encoder.blocks.begin(), model.encoder.blocks.end(), can_merge))
     fail(model.config.architecture,
          ": tokens merge between attention and MLP of pre-norm blocks, but ", "this model's are ",
-         to_string(model.config.block), " with ", model.config.branches, " branches");
-  merge.emplace(merge_per_layer, model.config.prefix.size());
+         to_string(model.config.encoder.block), " with ", model.config.encoder.branches,
+         " branches");
+  merge.emplace(merge_per_layer, model.config.embedding.prefix.size());
 }
 
 void run(const Model& model, ModelWorkspace& workspace, std::span<float> output,
@@ -40,8 +42,8 @@ void run(const Model& model, ModelWorkspace& workspace, std::span<float> output,
   const ModelConfig& config = model.config;
   assert(output.size() == config.outputs());
   if (taps != nullptr && taps->pixels) taps->pixels(workspace.pixels);
-  patch::patchify(workspace.pixels, config.image_width, config.patch_height, config.patch_width,
-                  workspace.patches);
+  patch::patchify(workspace.pixels, config.embedding.image_width, config.embedding.patch_height,
+                  config.embedding.patch_width, workspace.patches);
   patch::embed(model.embedding, workspace.patches, workspace.tokens, workspace.encoder.pool);
   if (taps != nullptr && taps->tokens) taps->tokens(workspace.tokens);
 

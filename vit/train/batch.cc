@@ -15,7 +15,8 @@ constexpr std::uint64_t kImageStream = 1;
 constexpr std::uint64_t kMixStream = 2;
 
 MatrixView as_planes(float* pixels, const ModelConfig& config) {
-  return {pixels, config.channels, config.image_height * config.image_width};
+  return {pixels, config.embedding.channels,
+          config.embedding.image_height * config.embedding.image_width};
 }
 
 /// A rectangle that covers about `share` of the image.
@@ -24,9 +25,9 @@ Box random_box(const ModelConfig& c, double share, Random& random) {
   const auto part = [&](size_t n) {
     return static_cast<size_t>(std::lround(static_cast<double>(n) * edge));
   };
-  const size_t rows = part(c.image_height), cols = part(c.image_width);
-  return {random.below(c.image_height - rows + 1), random.below(c.image_width - cols + 1), rows,
-          cols};
+  const size_t rows = part(c.embedding.image_height), cols = part(c.embedding.image_width);
+  return {random.below(c.embedding.image_height - rows + 1),
+          random.below(c.embedding.image_width - cols + 1), rows, cols};
 }
 
 }  // namespace
@@ -60,20 +61,22 @@ void BatchMaker::mix(const Mixture& mixture, size_t i) {
     else
       paste(partner, mixture.box, out);
   }
-  const size_t patches = config_.grid().count();
-  patch::patchify(as_planes(out.data(), config_), config_.image_width, config_.patch_height,
-                  config_.patch_width, patches_.view().row_range(i * patches, patches));
+  const size_t patches = config_.embedding.grid().count();
+  patch::patchify(as_planes(out.data(), config_), config_.embedding.image_width,
+                  config_.embedding.patch_height, config_.embedding.patch_width,
+                  patches_.view().row_range(i * patches, patches));
 }
 
 void BatchMaker::make(std::span<const size_t> indices, std::uint64_t epoch, ThreadPool* pool) {
   images_ = indices.size();
   if (drawn_.rows() < images_) {
-    const size_t pixels = config_.channels * config_.image_height * config_.image_width;
+    const size_t pixels =
+        config_.embedding.channels * config_.embedding.image_height * config_.embedding.image_width;
     drawn_ = Matrix(images_, pixels);
     mixed_ = Matrix(images_, pixels);
     labels_ = Matrix(images_, dataset_.labels.size());
     targets_ = Matrix(images_, dataset_.labels.size());
-    patches_ = Matrix(images_ * config_.grid().count(), config_.patch_size());
+    patches_ = Matrix(images_ * config_.embedding.grid().count(), config_.embedding.patch_size());
   }
   parallel_for(pool, images_, [&](size_t i, size_t) { draw(indices, epoch, i); });
 
@@ -90,13 +93,15 @@ BatchMaker::Mixture BatchMaker::draw_mixture(size_t first_index, std::uint64_t e
   const double share = random.symmetric_beta(boxes ? mixing.cutmix : mixing.mixup);
   if (!boxes) return {share, {}};
   const Box box = random_box(config_, share, random);
-  const double plane = static_cast<double>(config_.image_height * config_.image_width);
+  const double plane =
+      static_cast<double>(config_.embedding.image_height * config_.embedding.image_width);
   return {static_cast<double>(box.rows * box.cols) / plane, box};
 }
 
 void BatchMaker::paste(std::span<const float> from, const Box& box, std::span<float> to) const {
-  const size_t width = config_.image_width, plane = width * config_.image_height;
-  for (size_t c = 0; c < config_.channels; ++c)
+  const size_t width = config_.embedding.image_width,
+               plane = width * config_.embedding.image_height;
+  for (size_t c = 0; c < config_.embedding.channels; ++c)
     for (size_t y = box.top; y < box.top + box.rows; ++y) {
       const size_t at = c * plane + y * width + box.left;
       std::copy_n(from.data() + at, box.cols, to.data() + at);
@@ -104,7 +109,7 @@ void BatchMaker::paste(std::span<const float> from, const Box& box, std::span<fl
 }
 
 ConstMatrixView BatchMaker::patches(size_t first, size_t count) const {
-  const size_t each = config_.grid().count();
+  const size_t each = config_.embedding.grid().count();
   return patches_.view().row_range(first * each, count * each);
 }
 
@@ -114,11 +119,11 @@ ConstMatrixView BatchMaker::targets(size_t first, size_t count) const {
 
 void make_patches(const patch::Image& image, const Recipe& recipe, const ModelConfig& config,
                   PatchScratch& scratch, MatrixView patches) {
-  const size_t pixels = config.image_height * config.image_width;
-  if (scratch.pixels.cols() != pixels) scratch.pixels = Matrix(config.channels, pixels);
+  const size_t pixels = config.embedding.image_height * config.embedding.image_width;
+  if (scratch.pixels.cols() != pixels) scratch.pixels = Matrix(config.embedding.channels, pixels);
   patch::apply_recipe(image, recipe, scratch.recipe, scratch.pixels);
-  patch::patchify(scratch.pixels, config.image_width, config.patch_height, config.patch_width,
-                  patches);
+  patch::patchify(scratch.pixels, config.embedding.image_width, config.embedding.patch_height,
+                  config.embedding.patch_width, patches);
 }
 
 }  // namespace vit::train

@@ -20,8 +20,8 @@ struct Chunk {
 LossSum evaluate_chunk(const gradient::NetworkView<float>& network, const Recipe& recipe,
                        const Chunk& chunk, Worker& worker) {
   const ModelConfig& config = network.config;
-  const size_t each = config.grid().count(), count = chunk.samples.size();
-  Matrix targets(count, config.classes);
+  const size_t each = config.embedding.grid().count(), count = chunk.samples.size();
+  Matrix targets(count, config.head.classes);
   for (size_t i = 0; i < count; ++i) {
     make_patches(chunk.samples[i].image, recipe, config, worker.scratch,
                  worker.patches.view().row_range(i * each, each));
@@ -47,10 +47,11 @@ size_t images_at_once(size_t tokens) {
 
 Score evaluate(const gradient::NetworkView<float>& network,
                const std::vector<data::Sample>& samples, const Recipe& recipe, ThreadPool* pool) {
-  const size_t together = images_at_once(network.config.tokens());
+  const size_t together = images_at_once(network.config.embedding.tokens());
   std::vector<Worker> workers(pool == nullptr ? 1 : pool->size());
   for (Worker& worker : workers)
-    worker.patches = Matrix(together * network.config.grid().count(), network.config.patch_size());
+    worker.patches = Matrix(together * network.config.embedding.grid().count(),
+                            network.config.embedding.patch_size());
   Score score{.loss = 0.0, .accuracy = 0.0, .predictions = std::vector<size_t>(samples.size())};
   std::vector<LossSum> sums((samples.size() + together - 1) / together);
   parallel_for(pool, sums.size(), [&](size_t i, size_t worker) {

@@ -65,12 +65,12 @@ std::vector<std::vector<double>> orthogonal(size_t n, Random& random) {
 
 /// Each head's q·k is then about likeness · (part of x·x) plus noise.
 void initialize_queries_and_keys(const ModelConfig& c, std::span<float> qkv, Random& random) {
-  const size_t rows = c.heads * c.head_width();
-  const double spread = 1.0 / std::sqrt(static_cast<double>(c.head_width()));
-  for (size_t i = 0; i < rows * c.width; ++i) {
+  const size_t rows = c.encoder.heads * c.encoder.head_width();
+  const double spread = 1.0 / std::sqrt(static_cast<double>(c.encoder.head_width()));
+  for (size_t i = 0; i < rows * c.encoder.width; ++i) {
     const double shared = random.normal(), own = random.normal();
     qkv[i] = static_cast<float>(spread * std::sqrt(kLikeness) * shared);
-    qkv[rows * c.width + i] =
+    qkv[rows * c.encoder.width + i] =
         static_cast<float>(spread * std::sqrt(kLikeness) * (shared + kNoise * own));
   }
 }
@@ -78,29 +78,29 @@ void initialize_queries_and_keys(const ModelConfig& c, std::span<float> qkv, Ran
 /// project · values is about noise - cancel · identity.
 void initialize_values(const ModelConfig& c, std::span<float> values, std::span<float> project,
                        Random& random) {
-  const auto q = orthogonal(c.width, random);
-  const double spread = kNoise / std::sqrt(kCancel * static_cast<double>(c.width));
-  for (size_t i = 0; i < c.width; ++i)
-    for (size_t j = 0; j < c.width; ++j) {
-      values[i * c.width + j] = static_cast<float>(std::sqrt(kCancel) * q[i][j]);
-      project[j * c.width + i] =
+  const auto q = orthogonal(c.encoder.width, random);
+  const double spread = kNoise / std::sqrt(kCancel * static_cast<double>(c.encoder.width));
+  for (size_t i = 0; i < c.encoder.width; ++i)
+    for (size_t j = 0; j < c.encoder.width; ++j) {
+      values[i * c.encoder.width + j] = static_cast<float>(std::sqrt(kCancel) * q[i][j]);
+      project[j * c.encoder.width + i] =
           static_cast<float>(-std::sqrt(kCancel) * q[i][j] + spread * random.normal());
     }
 }
 
 void initialize_positions(const ModelConfig& c, std::span<float> table) {
-  if (c.width % 4 != 0) return;
+  if (c.encoder.width % 4 != 0) return;
   // The longest wave is about the grid: on a small one, the usual 10000 would be a constant.
-  const GridSize grid = c.grid();
+  const GridSize grid = c.embedding.grid();
   const double temperature = 2.0 * static_cast<double>(std::max(grid.rows, grid.cols));
-  const Matrix waves = patch::sinusoidal_positions_2d(grid, c.width, temperature);
+  const Matrix waves = patch::sinusoidal_positions_2d(grid, c.encoder.width, temperature);
   const size_t covered = table.size() - waves.size();
   std::copy_n(waves.data(), waves.size(), table.begin() + static_cast<std::ptrdiff_t>(covered));
 }
 
 void initialize_mimetic(gradient::Network<float>& network, Random& random) {
   const ModelConfig& c = network.config;
-  if (c.key_value_heads != c.heads) return;
+  if (c.encoder.key_value_heads != c.encoder.heads) return;
   for (const Slot& slot : network.layout.slots()) {
     if (slot.name == "pos_embed") initialize_positions(c, numbers_of(network, slot));
     if (!slot.name.ends_with(".attn.qkv.weight")) continue;
@@ -108,7 +108,7 @@ void initialize_mimetic(gradient::Network<float>& network, Random& random) {
         slot.name.substr(0, slot.name.size() - std::string("qkv.weight").size());
     const std::span<float> qkv = numbers_of(network, slot);
     initialize_queries_and_keys(c, qkv, random);
-    initialize_values(c, qkv.subspan(2 * c.width * c.width),
+    initialize_values(c, qkv.subspan(2 * c.encoder.width * c.encoder.width),
                       numbers_of(network, *network.layout.find(stem + "proj.weight")), random);
   }
 }
@@ -125,9 +125,9 @@ void initialize(gradient::Network<float>& network, std::uint64_t seed, Start sta
 gradient::Network<float> with_new_head(const gradient::Network<float>& network, size_t classes,
                                        std::uint64_t seed) {
   ModelConfig config = network.config;
-  config.classes = classes;
-  config.head_bias = true;
-  config.multi_label = false;
+  config.head.classes = classes;
+  config.head.head_bias = true;
+  config.head.multi_label = false;
   gradient::Network<float> result{
       .config = config,
       .layout = gradient::Layout(

@@ -104,7 +104,7 @@ std::vector<Group> make_groups(const gradient::Layout& layout, const ModelConfig
                                double layer_decay, Method method) {
   std::vector<Group> groups;
   for (const gradient::Slot& slot : layout.slots()) {
-    const size_t distance = config.depth + 1 - layer_of(slot.name, config.depth);
+    const size_t distance = config.encoder.depth + 1 - layer_of(slot.name, config.encoder.depth);
     Group group{.offset = slot.offset,
                 .size = slot.size(),
                 .rate = std::pow(layer_decay, static_cast<double>(distance)),

@@ -185,7 +185,7 @@ bool keep_margins(std::span<const data::Sample> samples, Recipe& recipe) {
 Matrix compute_features(const Model& model, const Recipe& recipe,
                         std::span<const data::Sample> samples, ThreadPool& pool,
                         const std::function<void(size_t)>& progress) {
-  assert(model.config.classes == 0);
+  assert(model.config.head.classes == 0);
   Matrix features(samples.size(), model.config.outputs());
   std::vector<std::unique_ptr<ModelWorkspace>> workspaces(pool.size());
   std::mutex mutex;

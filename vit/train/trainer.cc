@@ -25,8 +25,8 @@ size_t shard_count(size_t parameters, size_t batch) {
 /// [2·depth, images] factors: 0 where an update is skipped, else what keeps its mean.
 void draw_paths(const Settings& settings, const ModelConfig& config, std::uint64_t epoch,
                 std::span<const size_t> indices, Matrix& paths) {
-  paths = Matrix(2 * config.depth, indices.size());
-  const auto last = static_cast<double>(std::max<size_t>(1, config.depth - 1));
+  paths = Matrix(2 * config.encoder.depth, indices.size());
+  const auto last = static_cast<double>(std::max<size_t>(1, config.encoder.depth - 1));
   for (size_t b = 0; b < indices.size(); ++b) {
     Random random({settings.batches.seed, kPathStream, epoch, indices[b]});
     for (size_t r = 0; r < paths.rows(); ++r) {
@@ -68,8 +68,9 @@ Trainer::Trainer(gradient::Network<float> network, const data::Dataset& dataset,
       groups_(make_groups(network_.layout, network_.config, settings.layer_decay, settings.method)),
       maker_(dataset, network_.config, settings_.batches),
       state_(network_.layout.size()) {
-  if (network_.config.classes != dataset.labels.size())
-    fail("the model has ", network_.config.classes, " classes, the data ", dataset.labels.size());
+  if (network_.config.head.classes != dataset.labels.size())
+    fail("the model has ", network_.config.head.classes, " classes, the data ",
+         dataset.labels.size());
   settings_.batch = std::min(settings_.batch, dataset.train.size());
   steps_per_epoch_ = dataset.train.size() / settings_.batch;
   schedule_ = {.rate = settings.rate,
@@ -139,7 +140,7 @@ std::vector<size_t> Trainer::batch_indices() {
 
 /// Of each image, in the current epoch.
 size_t Trainer::patches_seen() const {
-  const size_t grid = network_.config.grid().count();
+  const size_t grid = network_.config.embedding.grid().count();
   if (settings_.keep_patches >= 1.0 || state_.epoch + settings_.whole_epochs >= settings_.epochs)
     return grid;
   return std::max<size_t>(
@@ -149,7 +150,7 @@ size_t Trainer::patches_seen() const {
 /// Replaces the patches of a batch by some of them.
 void Trainer::keep_some(std::span<const size_t> indices, Worker& w,
                         gradient::Batch<float>& batch) const {
-  const size_t grid = network_.config.grid().count(), count = patches_seen();
+  const size_t grid = network_.config.embedding.grid().count(), count = patches_seen();
   w.kept.resize(batch.images * count);
   if (w.patches.rows() != w.kept.size()) w.patches = Matrix(w.kept.size(), batch.patches.cols);
   std::vector<size_t> order(grid);
@@ -171,8 +172,8 @@ LossSum Trainer::run_shard(size_t shard, size_t worker) {
   Worker& w = *workers_[worker];
   const size_t images = maker_.images();
   const size_t begin = shard * images / shards_.size(), end = (shard + 1) * images / shards_.size();
-  const bool drops_patches = patches_seen() < network_.config.grid().count();
-  const size_t together = images_at_once(network_.config.prefix.size() + patches_seen());
+  const bool drops_patches = patches_seen() < network_.config.embedding.grid().count();
+  const size_t together = images_at_once(network_.config.embedding.prefix.size() + patches_seen());
   std::fill(shards_[shard].begin(), shards_[shard].end(), 0.0f);
   LossSum sum;
   for (size_t first = begin; first < end; first += together) {

@@ -59,15 +59,17 @@ std::vector<std::string> labels_in(const Metadata& metadata, size_t classes) {
 void apply_metadata(const Metadata& metadata, Description& description) {
   ModelConfig& config = description.config;
   const auto heads = size_of(metadata, {"clip.vision.attention.head_count", "num_attention_heads"});
-  if (heads) config.heads = config.key_value_heads = *heads;
+  if (heads) config.encoder.heads = config.encoder.key_value_heads = *heads;
   if (const auto eps = first_of(metadata, {"clip.vision.attention.layer_norm_epsilon"}))
-    config.norm_eps = std::strtof(eps->c_str(), nullptr);
+    config.encoder.norm_eps = std::strtof(eps->c_str(), nullptr);
   if (first_of(metadata, {"clip.use_gelu"}) == "true")
-    config.activation = config.prefix.empty() ? Activation::kGeluTanh : Activation::kGelu;
-  if (first_of(metadata, {"clip.use_silu"}) == "true") config.activation = Activation::kSilu;
+    config.encoder.activation =
+        config.embedding.prefix.empty() ? Activation::kGeluTanh : Activation::kGelu;
+  if (first_of(metadata, {"clip.use_silu"}) == "true")
+    config.encoder.activation = Activation::kSilu;
   set_statistics_from(metadata, "clip.vision.image_mean", description.recipe.mean);
   set_statistics_from(metadata, "clip.vision.image_std", description.recipe.std);
-  if (description.labels.empty()) description.labels = labels_in(metadata, config.classes);
+  if (description.labels.empty()) description.labels = labels_in(metadata, config.head.classes);
 }
 
 }  // namespace vit::weights

@@ -53,42 +53,43 @@ void set_image_size(const Fields& file, const Family& family, ModelConfig& c) {
     const auto sizes = *file.numbers("image_size");
     if (sizes.size() != 2 || sizes[0] < 1 || sizes[1] < 1 || sizes[0] > 1e6 || sizes[1] > 1e6)
       file.refuse("image_size", "height and width");
-    c.image_height = static_cast<size_t>(sizes[0]);
-    c.image_width = static_cast<size_t>(sizes[1]);
+    c.embedding.image_height = static_cast<size_t>(sizes[0]);
+    c.embedding.image_width = static_cast<size_t>(sizes[1]);
   } else {
-    c.image_height = c.image_width = file.size("image_size").value_or(family.image_size);
+    c.embedding.image_height = c.embedding.image_width =
+        file.size("image_size").value_or(family.image_size);
   }
   if (const json* patch = file.find("patch_size"); patch != nullptr && patch->is_number())
-    c.patch_height = c.patch_width = *file.size("patch_size");
+    c.embedding.patch_height = c.embedding.patch_width = *file.size("patch_size");
 }
 
 /// The MLP's width, where the config says it: directly, or as DINOv2 does.
 void set_mlp(const Fields& file, ModelConfig& c) {
   const bool dino = file.has("mlp_ratio") && !file.has("hidden_dim");
   if (!dino) {
-    set_size(file, "intermediate_size", c.mlp_width);
+    set_size(file, "intermediate_size", c.encoder.mlp_width);
     return;
   }
   const double ratio = std::clamp(*file.number("mlp_ratio"), 0.0, 1e6);
-  auto hidden = static_cast<size_t>(static_cast<double>(c.width) * ratio);
-  c.gated_mlp = file.flag("use_swiglu_ffn").value_or(false);
-  if (c.gated_mlp) {  // two thirds, since gate and value share the work; in steps of 8
+  auto hidden = static_cast<size_t>(static_cast<double>(c.encoder.width) * ratio);
+  c.encoder.gated_mlp = file.flag("use_swiglu_ffn").value_or(false);
+  if (c.encoder.gated_mlp) {  // two thirds, since gate and value share the work; in steps of 8
     hidden = (static_cast<size_t>(static_cast<double>(hidden) * 2.0 / 3.0) + 7) / 8 * 8;
-    c.activation = Activation::kSilu;
+    c.encoder.activation = Activation::kSilu;
   }
-  c.mlp_width = hidden;
+  c.encoder.mlp_width = hidden;
 }
 
 void set_encoder(const Fields& file, const Family& family, ModelConfig& c) {
-  set_size(file, "hidden_size", c.width);
-  set_size(file, "num_hidden_layers", c.depth);
-  set_size(file, "num_channels", c.channels);
-  c.heads = file.size("num_attention_heads").value_or(kUsualHeads);
-  c.key_value_heads = c.heads;
-  c.norm_eps = static_cast<float>(file.number("layer_norm_eps").value_or(family.norm_eps));
-  c.activation = activation_named(file.text("hidden_act").value_or(std::string(family.activation)),
-                                  file.where());
-  c.qkv_bias = file.flag("qkv_bias").value_or(c.qkv_bias);
+  set_size(file, "hidden_size", c.encoder.width);
+  set_size(file, "num_hidden_layers", c.encoder.depth);
+  set_size(file, "num_channels", c.embedding.channels);
+  c.encoder.heads = file.size("num_attention_heads").value_or(kUsualHeads);
+  c.encoder.key_value_heads = c.encoder.heads;
+  c.encoder.norm_eps = static_cast<float>(file.number("layer_norm_eps").value_or(family.norm_eps));
+  c.encoder.activation = activation_named(
+      file.text("hidden_act").value_or(std::string(family.activation)), file.where());
+  c.encoder.qkv_bias = file.flag("qkv_bias").value_or(c.encoder.qkv_bias);
   set_mlp(file, c);
 }
 
@@ -97,8 +98,8 @@ void set_encoder(const Fields& file, const Family& family, ModelConfig& c) {
 void set_pooling(const std::string& model_type, ModelConfig& c) {
   const bool tower = model_type.starts_with("clip") || model_type.starts_with("siglip");
   if (model_type == "ijepa" || (tower && c.architecture.ends_with("ForImageClassification")))
-    c.pooling = Pooling::kMean;
-  if (model_type.starts_with("clip") && c.pooling == Pooling::kMean) c.final_norm = false;
+    c.head.pooling = Pooling::kMean;
+  if (model_type.starts_with("clip") && c.head.pooling == Pooling::kMean) c.head.final_norm = false;
 }
 
 /// {"0": "tench", …}. Nothing where they are the placeholders LABEL_0, LABEL_1, …
@@ -139,8 +140,8 @@ Description read_hf_config(const Fields& file, const ModelConfig& inferred) {
   set_image_size(vision, family, c);
   set_encoder(vision, family, c);
   set_pooling(model_type, c);
-  c.multi_label = file.text("problem_type") == "multi_label_classification";
-  result.labels = labels_of(file, c.classes);
+  c.head.multi_label = file.text("problem_type") == "multi_label_classification";
+  result.labels = labels_of(file, c.head.classes);
   result.recipe = default_hf_recipe(model_type, c);
   return result;
 }

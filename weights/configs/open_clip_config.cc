@@ -13,12 +13,12 @@ constexpr size_t kUsualHeadWidth = 64;
 
 /// A tower that OpenCLIP takes from timm.
 ModelConfig timm_tower(const Fields& vision, const std::string& name, const ModelConfig& inferred) {
-  Arguments arguments{{"num_classes", std::to_string(inferred.classes)}};
+  Arguments arguments{{"num_classes", std::to_string(inferred.head.classes)}};
   if (const auto size = vision.size("image_size")) arguments["img_size"] = std::to_string(*size);
   const std::string pool = vision.text("timm_pool").value_or("");
   if (!pool.empty()) arguments["global_pool"] = pool == "tok" ? "token" : pool;
   ModelConfig config = config_of(name, arguments, vision.where());
-  config.head_bias = inferred.head_bias;
+  config.head.head_bias = inferred.head.head_bias;
   return config;
 }
 
@@ -30,20 +30,21 @@ ModelConfig own_tower(const Fields& model, const Fields& vision, const ModelConf
   c.architecture = "OpenCLIP";
   const size_t head_width = vision.size("head_width").value_or(kUsualHeadWidth);
   if (head_width == 0) vision.refuse("head_width", "a positive number");
-  c.heads = c.key_value_heads = c.width / head_width;
+  c.encoder.heads = c.encoder.key_value_heads = c.encoder.width / head_width;
   const bool quick = model.flag("quick_gelu").value_or(false);
-  c.activation = quick ? Activation::kQuickGelu : Activation::kGelu;
+  c.encoder.activation = quick ? Activation::kQuickGelu : Activation::kGelu;
   const std::string pool = vision.text("pool_type").value_or("tok");
   if (pool != "tok" && pool != "avg") vision.refuse("pool_type", "tok or avg");
-  if (pool == "avg") c.pooling = Pooling::kMean;
-  if (const auto size = vision.size("image_size")) c.image_height = c.image_width = *size;
+  if (pool == "avg") c.head.pooling = Pooling::kMean;
+  if (const auto size = vision.size("image_size"))
+    c.embedding.image_height = c.embedding.image_width = *size;
   return c;
 }
 
 Recipe recipe_from(const Fields& file, const ModelConfig& config) {
   TimmRecipe timm;
-  timm.height = config.image_height;
-  timm.width = config.image_width;
+  timm.height = config.embedding.image_height;
+  timm.width = config.embedding.image_width;
   timm.crop_pct = 1.0;
   const Fields fields = file.object("preprocess_cfg").value_or(file);
   const std::string mode = fields.text("resize_mode").value_or("shortest");

@@ -100,8 +100,8 @@ void read_crop(const Fields& file, const Processor& processor, const ModelConfig
                Recipe& recipe) {
   const bool crops = file.flag("do_center_crop").value_or(processor.crop != 0);
   if (crops) {
-    const Edges usual{processor.crop == 0 ? config.image_height : processor.crop,
-                      processor.crop == 0 ? config.image_width : processor.crop, false};
+    const Edges usual{processor.crop == 0 ? config.embedding.image_height : processor.crop,
+                      processor.crop == 0 ? config.embedding.image_width : processor.crop, false};
     const Edges edges = read_edges(file, "crop_size", usual, false);
     recipe.crop_height = edges.height;
     recipe.crop_width = edges.width;
@@ -109,8 +109,8 @@ void read_crop(const Fields& file, const Processor& processor, const ModelConfig
     recipe.crop_height = recipe.resize_height;
     recipe.crop_width = recipe.resize_width;
   } else {  // nothing fixes the size, so the model does
-    recipe.crop_height = config.image_height;
-    recipe.crop_width = config.image_width;
+    recipe.crop_height = config.embedding.image_height;
+    recipe.crop_width = config.embedding.image_width;
   }
 }
 
@@ -161,10 +161,10 @@ Recipe default_hf_recipe(const std::string& model_type, const ModelConfig& confi
   };
   Recipe recipe;
   recipe.resize = processor.short_edge ? ResizeMode::kShortEdge : ResizeMode::kSquash;
-  recipe.resize_height = enlarged(config.image_height);
-  recipe.resize_width = enlarged(config.image_width);
-  recipe.crop_height = config.image_height;
-  recipe.crop_width = config.image_width;
+  recipe.resize_height = enlarged(config.embedding.image_height);
+  recipe.resize_width = enlarged(config.embedding.image_width);
+  recipe.crop_height = config.embedding.image_height;
+  recipe.crop_width = config.embedding.image_width;
   recipe.interpolation =
       processor.resample == 2 ? Interpolation::kBilinear : Interpolation::kBicubic;
   set_statistics(processor.statistics, recipe);

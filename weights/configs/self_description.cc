@@ -23,55 +23,55 @@ constexpr std::string_view kVersion = "1";
 template <typename Config, typename Visitor>
 void visit_tokens(Config& c, Visitor&& visit) {
   visit("architecture", c.architecture);
-  visit("image_height", c.image_height);
-  visit("image_width", c.image_width);
-  visit("patch_height", c.patch_height);
-  visit("patch_width", c.patch_width);
-  visit("channels", c.channels);
-  visit("patch_bias", c.patch_bias);
-  visit("patch_norm", c.patch_norm);
-  visit("prefix", c.prefix);
-  visit("positions", c.positions);
-  visit("positions_cover_prefix", c.positions_cover_prefix);
-  visit("position_grid", c.position_grid);
-  visit("position_resampling", c.position_resampling);
-  visit("norm_before_blocks", c.norm_before_blocks);
+  visit("image_height", c.embedding.image_height);
+  visit("image_width", c.embedding.image_width);
+  visit("patch_height", c.embedding.patch_height);
+  visit("patch_width", c.embedding.patch_width);
+  visit("channels", c.embedding.channels);
+  visit("patch_bias", c.embedding.patch_bias);
+  visit("patch_norm", c.embedding.patch_norm);
+  visit("prefix", c.embedding.prefix);
+  visit("positions", c.embedding.positions);
+  visit("positions_cover_prefix", c.embedding.positions_cover_prefix);
+  visit("position_grid", c.embedding.position_grid);
+  visit("position_resampling", c.embedding.position_resampling);
+  visit("norm_before_blocks", c.embedding.norm_before_blocks);
 }
 
 template <typename Config, typename Visitor>
 void visit_encoder(Config& c, Visitor&& visit) {
-  visit("width", c.width);
-  visit("depth", c.depth);
-  visit("heads", c.heads);
-  visit("key_value_heads", c.key_value_heads);
-  visit("mlp_width", c.mlp_width);
-  visit("norm", c.norm);
-  visit("norm_eps", c.norm_eps);
-  visit("block", c.block);
-  visit("branches", c.branches);
-  visit("attention", c.attention);
-  visit("activation", c.activation);
-  visit("gated_mlp", c.gated_mlp);
-  visit("qkv_bias", c.qkv_bias);
-  visit("projection_bias", c.projection_bias);
-  visit("mlp_bias", c.mlp_bias);
-  visit("qk_norm", c.qk_norm);
-  visit("attention_norm", c.attention_norm);
-  visit("mlp_norm", c.mlp_norm);
-  visit("layer_scale", c.layer_scale);
+  visit("width", c.encoder.width);
+  visit("depth", c.encoder.depth);
+  visit("heads", c.encoder.heads);
+  visit("key_value_heads", c.encoder.key_value_heads);
+  visit("mlp_width", c.encoder.mlp_width);
+  visit("norm", c.encoder.norm);
+  visit("norm_eps", c.encoder.norm_eps);
+  visit("block", c.encoder.block);
+  visit("branches", c.encoder.branches);
+  visit("attention", c.encoder.attention);
+  visit("activation", c.encoder.activation);
+  visit("gated_mlp", c.encoder.gated_mlp);
+  visit("qkv_bias", c.encoder.qkv_bias);
+  visit("projection_bias", c.encoder.projection_bias);
+  visit("mlp_bias", c.encoder.mlp_bias);
+  visit("qk_norm", c.encoder.qk_norm);
+  visit("attention_norm", c.encoder.attention_norm);
+  visit("mlp_norm", c.encoder.mlp_norm);
+  visit("layer_scale", c.encoder.layer_scale);
 }
 
 template <typename Config, typename Visitor>
 void visit_head(Config& c, Visitor&& visit) {
-  visit("final_norm", c.final_norm);
-  visit("pooled_norm", c.pooled_norm);
-  visit("pooling", c.pooling);
-  visit("pool_prefix", c.pool_prefix);
-  visit("distilled_head", c.distilled_head);
-  visit("pre_logits", c.pre_logits);
-  visit("classes", c.classes);
-  visit("head_bias", c.head_bias);
-  visit("multi_label", c.multi_label);
+  visit("final_norm", c.head.final_norm);
+  visit("pooled_norm", c.head.pooled_norm);
+  visit("pooling", c.head.pooling);
+  visit("pool_prefix", c.head.pool_prefix);
+  visit("distilled_head", c.head.distilled_head);
+  visit("pre_logits", c.head.pre_logits);
+  visit("classes", c.head.classes);
+  visit("head_bias", c.head.head_bias);
+  visit("multi_label", c.head.multi_label);
 }
 
 template <typename Config, typename Visitor>

@@ -52,8 +52,8 @@ Arguments arguments_of(const Fields& file, const Architecture* known) {
 Recipe recipe_from(const Fields& fields, const Architecture& known, const ModelConfig& config) {
   const Recipe& usual = known.recipe;
   TimmRecipe timm;
-  timm.height = config.image_height;
-  timm.width = config.image_width;
+  timm.height = config.embedding.image_height;
+  timm.width = config.embedding.image_width;
   constexpr std::pair<ResizeMode, std::string_view> kModes[] = {
       {ResizeMode::kShortEdge, "center"},
       {ResizeMode::kSquash, "squash"},
@@ -107,7 +107,8 @@ Description read_timm_config(const Fields& file) {
   result.config = config_of(*name, arguments_of(file, known), file.where());
   result.recipe = recipe_from(recipe_fields(file), *known, result.config);
   result.labels = labels_of(file);
-  if (file.text("problem_type") == "multi_label_classification") result.config.multi_label = true;
+  if (file.text("problem_type") == "multi_label_classification")
+    result.config.head.multi_label = true;
   return result;
 }
 

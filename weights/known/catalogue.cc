@@ -55,7 +55,7 @@ std::vector<CatalogueModel> find_in_catalogue(std::string_view name) {
 size_t parameters_of(const CatalogueModel& model) {
   ModelConfig config =
       config_of(model.architecture, {{"num_classes", std::to_string(model.classes)}});
-  if (model.class_and_mean) config.pooling = Pooling::kClassAndMean;
+  if (model.class_and_mean) config.head.pooling = Pooling::kClassAndMean;
   size_t sum = 0;
   for (const auto& demand : demands(config))
     if (!demand.optional) sum += element_count(demand.shape);

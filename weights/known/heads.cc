@@ -23,17 +23,20 @@ using Same = bool (*)(const ModelConfig& a, const ModelConfig& b);
 /// What makes two models relatives, the most telling first.
 constexpr Same kKinship[] = {
     [](const ModelConfig& a, const ModelConfig& b) {
-      return a.width == b.width && a.norm == b.norm && a.gated_mlp == b.gated_mlp &&
-             (a.block == BlockKind::kParallel) == (b.block == BlockKind::kParallel);
+      return a.encoder.width == b.encoder.width && a.encoder.norm == b.encoder.norm &&
+             a.encoder.gated_mlp == b.encoder.gated_mlp &&
+             (a.encoder.block == BlockKind::kParallel) == (b.encoder.block == BlockKind::kParallel);
     },
-    [](const ModelConfig& a, const ModelConfig& b) { return a.depth == b.depth; },
-    [](const ModelConfig& a, const ModelConfig& b) { return a.prefix.empty() == b.prefix.empty(); },
-    [](const ModelConfig& a, const ModelConfig& b) { return a.pooling == b.pooling; },
+    [](const ModelConfig& a, const ModelConfig& b) { return a.encoder.depth == b.encoder.depth; },
+    [](const ModelConfig& a, const ModelConfig& b) {
+      return a.embedding.prefix.empty() == b.embedding.prefix.empty();
+    },
+    [](const ModelConfig& a, const ModelConfig& b) { return a.head.pooling == b.head.pooling; },
 };
 
 std::set<size_t> heads_of(const std::vector<ModelConfig>& models) {
   std::set<size_t> heads;
-  for (const auto& model : models) heads.insert(model.heads);
+  for (const auto& model : models) heads.insert(model.encoder.heads);
   return heads;
 }
 
@@ -61,13 +64,14 @@ size_t usual_heads(const ModelConfig& config, const std::string& where) {
   if (known.size() == 1) return *known.begin();
   if (!known.empty())
     fail(where, ": nothing says how many attention heads the model has; known models of width ",
-         config.width, " have ", listed(known), "; give the number (--heads N)");
+         config.encoder.width, " have ", listed(known), "; give the number (--heads N)");
 
   std::set<size_t> divisors;
-  for (size_t heads = 1; heads <= 64 && heads <= config.width; ++heads)
-    if (config.width % heads == 0) divisors.insert(heads);
-  fail(where, ": nothing says how many attention heads the model has; its width ", config.width,
-       " can be split into ", listed(divisors), "; give the number (--heads N)");
+  for (size_t heads = 1; heads <= 64 && heads <= config.encoder.width; ++heads)
+    if (config.encoder.width % heads == 0) divisors.insert(heads);
+  fail(where, ": nothing says how many attention heads the model has; its width ",
+       config.encoder.width, " can be split into ", listed(divisors),
+       "; give the number (--heads N)");
 }
 
 }  // namespace vit::weights

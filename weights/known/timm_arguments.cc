@@ -127,24 +127,24 @@ std::optional<Norm> take_norm(Taker& take, std::string_view argument) {
 }
 
 void take_tokens(Taker& take, bool distilled, ModelConfig& c) {
-  std::tie(c.image_height, c.image_width) = take.pair("img_size", 224);
-  std::tie(c.patch_height, c.patch_width) = take.pair("patch_size", 16);
-  c.channels = take.size("in_chans", 3);
-  c.norm_before_blocks = take.flag("pre_norm").value_or(false);
-  c.patch_bias = !c.norm_before_blocks;
+  std::tie(c.embedding.image_height, c.embedding.image_width) = take.pair("img_size", 224);
+  std::tie(c.embedding.patch_height, c.embedding.patch_width) = take.pair("patch_size", 16);
+  c.embedding.channels = take.size("in_chans", 3);
+  c.embedding.norm_before_blocks = take.flag("pre_norm").value_or(false);
+  c.embedding.patch_bias = !c.embedding.norm_before_blocks;
 
-  c.prefix.clear();
-  if (take.flag("class_token").value_or(true)) c.prefix.push_back(PrefixToken::kClass);
-  if (distilled) c.prefix.push_back(PrefixToken::kDistillation);
+  c.embedding.prefix.clear();
+  if (take.flag("class_token").value_or(true)) c.embedding.prefix.push_back(PrefixToken::kClass);
+  if (distilled) c.embedding.prefix.push_back(PrefixToken::kDistillation);
   const size_t registers = take.size("reg_tokens", 0);
   if (registers > 4096) take.refuse("reg_tokens", std::to_string(registers), "at most 4096");
-  c.prefix.insert(c.prefix.end(), registers, PrefixToken::kRegister);
+  c.embedding.prefix.insert(c.embedding.prefix.end(), registers, PrefixToken::kRegister);
 
   const bool no_positions = take.says_none("pos_embed");
   const std::string positions = take.text("pos_embed").value_or(no_positions ? "" : "learn");
   if (positions != "learn" && !positions.empty()) take.refuse("pos_embed", positions, "learn");
-  c.positions = positions.empty() ? PositionKind::kNone : PositionKind::kLearned;
-  c.positions_cover_prefix = !take.flag("no_embed_class").value_or(false);
+  c.embedding.positions = positions.empty() ? PositionKind::kNone : PositionKind::kLearned;
+  c.embedding.positions_cover_prefix = !take.flag("no_embed_class").value_or(false);
   if (const auto layer = take.text("embed_layer"); layer && *layer != "PatchEmbed")
     take.refuse("embed_layer", *layer, "PatchEmbed");
 }
@@ -155,17 +155,17 @@ void take_block(Taker& take, ModelConfig& c) {
   const bool differential = attention.starts_with("diff");
   if (!attention.empty() && !differential && attention != "attn" && attention != "attention")
     take.refuse("attn_layer", attention, "attn or diff");
-  if (differential) c.attention = AttentionKind::kDifferential;
+  if (differential) c.encoder.attention = AttentionKind::kDifferential;
 
   if (block == "ResPostBlock") {
-    c.block = BlockKind::kResidualPostNorm;
-    c.layer_scale = false;  // its norms start at init_values instead
+    c.encoder.block = BlockKind::kResidualPostNorm;
+    c.encoder.layer_scale = false;  // its norms start at init_values instead
   } else if (block == "ParallelScalingBlock" || block == "DiffParallelScalingBlock") {
-    c.block = BlockKind::kParallel;
-    c.attention =
+    c.encoder.block = BlockKind::kParallel;
+    c.encoder.attention =
         block.starts_with("Diff") ? AttentionKind::kDifferential : AttentionKind::kStandard;
   } else if (block == "ParallelThingsBlock") {
-    c.branches = 2;
+    c.encoder.branches = 2;
   } else if (block != "Block") {
     take.refuse("block_fn", block,
                 "Block, ResPostBlock, ParallelScalingBlock, DiffParallelScalingBlock or "
@@ -175,40 +175,40 @@ void take_block(Taker& take, ModelConfig& c) {
 
 void take_mlp(Taker& take, ModelConfig& c) {
   // Python's int() cuts the product off: 1152 · 3.7362 is 4304.
-  const auto hidden = static_cast<size_t>(static_cast<double>(c.width) *
+  const auto hidden = static_cast<size_t>(static_cast<double>(c.encoder.width) *
                                           std::clamp(take.number("mlp_ratio", 4.0), 0.0, 1e6));
   const std::string layer = take.text("mlp_layer").value_or("Mlp");
-  c.activation = activation_named(take.text("act_layer").value_or("gelu"), take.where());
-  c.gated_mlp = layer.starts_with("SwiGLU") || layer.starts_with("GluMlp");
+  c.encoder.activation = activation_named(take.text("act_layer").value_or("gelu"), take.where());
+  c.encoder.gated_mlp = layer.starts_with("SwiGLU") || layer.starts_with("GluMlp");
   if (layer != "Mlp" && layer != "SwiGLU" && layer != "SwiGLUPacked" &&
       layer != "GluMlp(act_layer=SiLU, gate_last=False)")
     take.refuse("mlp_layer", layer, "Mlp, SwiGLU or SwiGLUPacked");
   // The packed form counts gate and value together. Parallel blocks ignore the argument.
-  c.mlp_width = c.gated_mlp && layer != "SwiGLU" ? hidden / 2 : hidden;
-  if (c.block == BlockKind::kParallel) {
-    c.gated_mlp = false;
-    c.mlp_width = hidden;
+  c.encoder.mlp_width = c.encoder.gated_mlp && layer != "SwiGLU" ? hidden / 2 : hidden;
+  if (c.encoder.block == BlockKind::kParallel) {
+    c.encoder.gated_mlp = false;
+    c.encoder.mlp_width = hidden;
   }
 }
 
 void take_encoder(Taker& take, ModelConfig& c) {
-  c.width = take.size("embed_dim", 768);
-  c.depth = take.size("depth", 12);
-  c.heads = take.size("num_heads", 12);
-  c.key_value_heads = c.heads;
-  c.qkv_bias = take.flag("qkv_bias").value_or(true);
-  c.qk_norm = take.flag("qk_norm").value_or(false);
-  c.projection_bias = take.flag("proj_bias").value_or(true);
-  c.mlp_bias = c.projection_bias;
-  c.attention_norm = take.flag("scale_attn_norm").value_or(false);
-  c.mlp_norm = take.flag("scale_mlp_norm").value_or(false);
-  c.layer_scale = take.number("init_values", 0.0) != 0.0;
+  c.encoder.width = take.size("embed_dim", 768);
+  c.encoder.depth = take.size("depth", 12);
+  c.encoder.heads = take.size("num_heads", 12);
+  c.encoder.key_value_heads = c.encoder.heads;
+  c.encoder.qkv_bias = take.flag("qkv_bias").value_or(true);
+  c.encoder.qk_norm = take.flag("qk_norm").value_or(false);
+  c.encoder.projection_bias = take.flag("proj_bias").value_or(true);
+  c.encoder.mlp_bias = c.encoder.projection_bias;
+  c.encoder.attention_norm = take.flag("scale_attn_norm").value_or(false);
+  c.encoder.mlp_norm = take.flag("scale_mlp_norm").value_or(false);
+  c.encoder.layer_scale = take.number("init_values", 0.0) != 0.0;
 
   const Norm norm = take_norm(take, "norm_layer").value_or(Norm{});
-  c.norm = norm.kind;
-  c.norm_eps = norm.eps;
+  c.encoder.norm = norm.kind;
+  c.encoder.norm_eps = norm.eps;
   const auto patch_norm = take_norm(take, "embed_norm_layer");
-  c.patch_norm = patch_norm.has_value();
+  c.embedding.patch_norm = patch_norm.has_value();
   if (patch_norm && (patch_norm->kind != norm.kind || patch_norm->eps != norm.eps))
     fail(take.where(), ": the norm of the patches differs from the norm of the blocks");
   take_block(take, c);
@@ -224,16 +224,16 @@ void take_head(Taker& take, bool distilled, ModelConfig& c) {
   const auto known = std::find_if(std::begin(kPools), std::end(kPools),
                                   [&](const auto& entry) { return entry.first == pool; });
   if (known == std::end(kPools)) take.refuse("global_pool", pool, "token, avg, max, avgmax or map");
-  c.pooling = known->second;
-  c.pool_prefix = take.flag("pool_include_prefix").value_or(false);
+  c.head.pooling = known->second;
+  c.head.pool_prefix = take.flag("pool_include_prefix").value_or(false);
 
   const bool averaged = pool == "avg" || pool == "avgmax" || pool == "max";
   const bool after_pooling = take.flag("fc_norm").value_or(averaged);
   const bool norm = take.flag("final_norm").value_or(true);
-  c.final_norm = norm && !after_pooling;
-  c.pooled_norm = norm && after_pooling;
-  c.classes = take.size("num_classes", 1000);
-  c.distilled_head = distilled;
+  c.head.final_norm = norm && !after_pooling;
+  c.head.pooled_norm = norm && after_pooling;
+  c.head.classes = take.size("num_classes", 1000);
+  c.head.distilled_head = distilled;
 }
 
 }  // namespace
@@ -246,7 +246,8 @@ ModelConfig config_from_arguments(const Arguments& arguments, bool distilled,
   take_encoder(take, config);
   take_head(take, distilled, config);
   take.finish();
-  if (config.patch_height != 0 && config.patch_width != 0) config.position_grid = config.grid();
+  if (config.embedding.patch_height != 0 && config.embedding.patch_width != 0)
+    config.embedding.position_grid = config.embedding.grid();
   validate(config, where);
   return config;
 }

@@ -8,6 +8,7 @@
 
 #include "patch/image/image.h"
 #include "tests/interpret/synthetic.h"
+#include "tests/support/paths.h"
 #include "tests/support/random_checkpoint.h"
 #include "tests/tools/subprocess.h"
 #include "weights/save.h"
@@ -150,7 +151,7 @@ TEST_F(AttentionOptions, TheDefaultStaysRelevanceWhateverBelongsToIt) {
 
 TEST_F(AttentionOptions, AModelWithoutClassesSaysWhichOptionItHasNoUseFor) {
   ModelConfig config = test::small_config();
-  config.classes = 0;
+  config.head.classes = 0;
   weights::save(model(), test::random_checkpoint(config));
   const Shown shown = show({"--start-layer", "1"}, ".json");
   EXPECT_EQ(shown.finished.status, 2);
@@ -205,7 +206,7 @@ TEST_F(AttentionOptions, NoOutputOverwritesAnInput) {
 
 TEST_F(AttentionOptions, APoolWithFewerHeadsThanTheLayersIsDrawn) {
   ModelConfig config = test::small_config(2);
-  config.pooling = Pooling::kAttention;
+  config.head.pooling = Pooling::kAttention;
   weights::save(model(), test::random_checkpoint(config));
   const Shown sheet = show({"--grid"}, ".png");
   ASSERT_EQ(sheet.finished.status, 0) << sheet.finished.err;
@@ -261,7 +262,7 @@ TEST_F(AttentionOptions, NoPlantedLinkIsFollowed) {
   call.arguments = {"-c",
                     "ln -s \"$1\" \"$2.$$.tmp\" && ln -s \"$1\" \"$2.$$-0.tmp\" && "
                     "ln -s \"$1\" \"$2.tmp\" && exec \"$0\" attention -m \"$3\" \"$4\" -o \"$2\"",
-                    VIT_PROGRAM,
+                    test::program(),
                     victim,
                     folder.path("out.png"),
                     model(),

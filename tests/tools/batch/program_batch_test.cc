@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "tests/support/paths.h"
 #include "tests/tools/batch/batch_call.h"
 #include "tests/tools/batch/tar_builder.h"
 
@@ -114,7 +115,8 @@ TEST(Batch, SaysWhatItMayNotRead) {
   Call call = batch_call({folder.path("in"), "-o", "-"});
   if (geteuid() == 0) {
     chmod(folder.path().c_str(), 0755);
-    call.arguments.insert(call.arguments.begin(), {"--reuid=65534", "--clear-groups", VIT_PROGRAM});
+    call.arguments.insert(call.arguments.begin(),
+                          {"--reuid=65534", "--clear-groups", test::program()});
     call.program = "setpriv";
   }
   const Finished finished = run(call);
@@ -240,7 +242,7 @@ TEST(Batch, SaysWhatItDidUnlessQuiet) {
 
 TEST(Batch, RowsOfDamagedFilesSaySoAndAreFailedIfStrict) {
   const Folder folder;
-  std::string jpeg = read_file(std::string(VIT_SOURCE_DIR) + "/tools/pictures/grid.jpg");
+  std::string jpeg = read_file(test::source_dir() / "tools/pictures/grid.jpg");
   jpeg.resize(jpeg.size() / 2);
   while (jpeg.back() == '\xff') jpeg.pop_back();
   const std::string file = folder.write("half.jpg", jpeg + "\xff\xd9");

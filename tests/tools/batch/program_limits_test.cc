@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "tests/support/paths.h"
 #include "tests/tools/batch/batch_call.h"
 
 namespace vit::tools {
@@ -20,7 +21,7 @@ constexpr std::chrono::seconds kPatience{120};
 Call with_processes(Call call, size_t most, int user) {
   call.arguments.insert(call.arguments.begin(),
                         {"--reuid=" + std::to_string(user), "--clear-groups", "prlimit",
-                         "--nproc=" + std::to_string(most), VIT_PROGRAM});
+                         "--nproc=" + std::to_string(most), test::program()});
   call.program = "setpriv";
   return call;
 }
@@ -99,7 +100,7 @@ TEST(Limits, OfMemoryEndTheProgram) {
     Call call;
     call.program = "prlimit";
     call.arguments = {"--as=" + std::to_string(megabytes << 20),
-                      VIT_PROGRAM,
+                      test::program(),
                       "classify",
                       "-m",
                       golden("hf_vit"),

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "tests/support/paths.h"
 #include "tests/tools/batch/batch_call.h"
 
 namespace vit::tools {
@@ -141,8 +142,8 @@ TEST(Batch, DrawsNoBarWhereItsRowsAre) {
     Call call;
     call.program = "script";
     call.arguments = {"-qec",
-                      std::string(VIT_PROGRAM) + " batch --threads 1 -m " + golden("hf_vit") + " " +
-                          folder.path("in") + " -o " + more,
+                      std::string(test::program()) + " batch --threads 1 -m " + golden("hf_vit") +
+                          " " + folder.path("in") + " -o " + more,
                       "/dev/null"};
     return run(call).out;
   };

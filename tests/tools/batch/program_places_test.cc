@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "tests/support/paths.h"
 #include "tests/tools/batch/batch_call.h"
 
 namespace vit::tools {
@@ -16,7 +17,7 @@ using testing::Not;
 Finished in_shell(const std::string& more) {
   Call call;
   call.program = "sh";
-  call.arguments = {"-c", std::string(VIT_PROGRAM) + " " + more};
+  call.arguments = {"-c", std::string(test::program()) + " " + more};
   return run(call);
 }
 

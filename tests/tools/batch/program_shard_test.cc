@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "tests/support/paths.h"
 #include "tests/tools/batch/batch_call.h"
 
 namespace vit::tools {
@@ -83,7 +84,7 @@ TEST(Shards, RunUnderMpirun) {
   Call call = batch_call({folder.path("in"), "-o", folder.path("r.csv")});
   call.program = "mpirun";
   call.arguments.insert(call.arguments.begin(),
-                        {"--allow-run-as-root", "--oversubscribe", "-n", "3", VIT_PROGRAM});
+                        {"--allow-run-as-root", "--oversubscribe", "-n", "3", test::program()});
   call.environment = {"OMPI_MCA_plm_rsh_agent=false"};  // one machine: no ssh needed
   const Finished finished = run(call);
   ASSERT_EQ(finished.status, 0) << finished.err;
@@ -99,7 +100,7 @@ TEST(Shards, RunUnderGnuParallel) {
   const std::string expected = one_run(folder, "one.jsonl");
   Call call;
   call.program = "parallel";
-  call.arguments = {"--will-cite", "-j", "2", VIT_PROGRAM};
+  call.arguments = {"--will-cite", "-j", "2", test::program()};
   for (const auto& word : batch_arguments({folder.path("in"), "-o", folder.path("r.jsonl")}))
     call.arguments.push_back(word);
   call.arguments.insert(call.arguments.end(), {"--shard", "{}/4", ":::", "0", "1", "2", "3"});

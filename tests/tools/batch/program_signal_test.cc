@@ -11,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "tests/support/paths.h"
 #include "tests/tools/batch/batch_call.h"
 
 namespace vit::tools {
@@ -92,7 +93,8 @@ void remove_files(const std::string& file) {
 Call call_of(const Folder& folder, const Case& one, bool retry) {
   Call call;
   const bool features = one.format == "npy";
-  call.arguments = {features ? "embed" : "batch", "-m", VIT_SOURCE_DIR "/weights/default"};
+  call.arguments = {features ? "embed" : "batch", "-m",
+                    (test::source_dir() / "weights/default").string()};
   if (!features) call.arguments.insert(call.arguments.end(), {"-k", "2"});
   // Without it another thread counts the inputs meanwhile.
   if (one.threads == 1 || one.format == "-") call.arguments.push_back("-q");

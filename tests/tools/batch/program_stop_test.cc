@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "tests/support/paths.h"
 #include "tests/tools/batch/batch_call.h"
 #include "tests/tools/batch/tar_builder.h"
 
@@ -136,7 +137,8 @@ TEST(Stop, EndsAWaitForNamesThatDoNotCome) {
   Call without_writer = batch_call({"@" + fifo, "-o", folder.path("a.csv")});
   Call idle = batch_call({"-", "-o", folder.path("b.csv")});
   idle.program = "sh";
-  idle.arguments.insert(idle.arguments.begin(), {"-c", "exec \"$0\" \"$@\" <" + fifo, VIT_PROGRAM});
+  idle.arguments.insert(idle.arguments.begin(),
+                        {"-c", "exec \"$0\" \"$@\" <" + fifo, test::program()});
   {
     Running running(without_writer);
     wait_for_file(folder.path("a.csv"));

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/support/paths.h"
 #include "tests/tools/subprocess.h"
 
 namespace vit::tools {
@@ -190,7 +191,7 @@ TEST(EvalProgram, MeasuresTheTestPartOfCifarBinaries) {
 }
 
 TEST(EvalProgram, DeitTinyIsRightOn78Of100Photographs) {
-  const fs::path shared = fs::path(VIT_SOURCE_DIR) / ".." / "shared";
+  const fs::path shared = test::shared();
   const fs::path model = shared / "models" / "deit_tiny_patch16_224";
   const fs::path images = shared / "images" / "imagenet-100";
   if (!fs::exists(model) || !fs::exists(images))

@@ -27,8 +27,9 @@ void add_model_options(Words& words, Scene& s) {
   const ModelConfig& c = s.config;
   append(words, {"--threads", dice.coin() ? "1" : "2"});
   if (dice.once_in(6))
-    append(words, {"--image-size", std::to_string(c.patch_height * dice.between(1, 5)) + "x" +
-                                       std::to_string(c.patch_width * dice.between(1, 5))});
+    append(words,
+           {"--image-size", std::to_string(c.embedding.patch_height * dice.between(1, 5)) + "x" +
+                                std::to_string(c.embedding.patch_width * dice.between(1, 5))});
   if (dice.once_in(6))
     append(words, {"--positions", dice.one_of<std::string>({"bilinear", "bilinear-align-corners",
                                                             "bicubic", "bicubic-antialias"})});
@@ -60,8 +61,9 @@ Words classify(Scene& s) {
   if (s.dice.once_in(3)) words.push_back("--logits");
   if (s.dice.once_in(4)) append(words, {"--temperature", s.dice.coin() ? "0.01" : "50"});
   if (s.dice.once_in(4))
-    append(words, {"--ablate", some_number(s, s.config.depth) + ":" +
-                                   some_number(s, s.config.heads * s.config.branches)});
+    append(words,
+           {"--ablate", some_number(s, s.config.encoder.depth) + ":" +
+                            some_number(s, s.config.encoder.heads * s.config.encoder.branches)});
   add_model_options(words, s);
   add_merge(words, s);
   append(words, some_images(s));
@@ -108,7 +110,7 @@ Words eval(Scene& s) {
   add_model_options(words, s);
   std::string list = "file,label\n";
   for (const auto* image : kImages)
-    list += s.images.path(image) + "," + std::to_string(s.dice.below(s.config.classes)) + "\n";
+    list += s.images.path(image) + "," + std::to_string(s.dice.below(s.config.head.classes)) + "\n";
   words.push_back(s.dice.coin() ? s.images.path() : s.outputs.write("labels.csv", list));
   return words;
 }
@@ -119,16 +121,17 @@ void add_map_options(Words& words, Scene& s) {
     if (dice.once_in(4)) append(words, {option, value});
   };
   maybe("--method", dice.one_of<std::string>({"attention", "rollout", "relevance"}));
-  maybe("--layer", dice.once_in(3) ? "all" : some_number(s, s.config.depth));
-  maybe("--head", dice.one_of<std::string>({"all", "mean", "max", "min",
-                                            some_number(s, s.config.heads * s.config.branches)}));
+  maybe("--layer", dice.once_in(3) ? "all" : some_number(s, s.config.encoder.depth));
+  maybe("--head", dice.one_of<std::string>(
+                      {"all", "mean", "max", "min",
+                       some_number(s, s.config.encoder.heads * s.config.encoder.branches)}));
   maybe("--query",
         dice.one_of<std::string>({"cls", "distillation", "register:0", "mean", "pool",
                                   some_number(s, 3) + "," + some_number(s, 3), "x:3,y:2"}));
   maybe("--head-fusion", dice.one_of<std::string>({"mean", "max", "min"}));
-  maybe("--start-layer", some_number(s, s.config.depth));
+  maybe("--start-layer", some_number(s, s.config.encoder.depth));
   maybe("--discard", dice.coin() ? "0.9" : "0.5");
-  maybe("--class", some_number(s, s.config.classes));
+  maybe("--class", some_number(s, s.config.head.classes));
 }
 
 Words attention(Scene& s) {

@@ -27,48 +27,53 @@ std::vector<PrefixToken> random_prefix(Dice& dice) {
 }
 
 void choose_tokens(ModelConfig& c, Dice& dice) {
-  c.patch_height = dice.between(1, 12);
-  c.patch_width = dice.coin() ? c.patch_height : dice.between(1, 12);
-  c.image_height = c.patch_height * dice.between(1, 5);
-  c.image_width = dice.coin() ? c.patch_width * dice.between(1, 5) : c.image_height;
-  if (dice.once_in(8)) c.image_height += dice.below(c.patch_height);  // pixels left over
-  c.patch_bias = dice.coin();
-  c.patch_norm = dice.once_in(4);
-  c.prefix = random_prefix(dice);
-  c.positions = any_of<PositionKind>(dice, 4);
-  c.positions_cover_prefix = dice.coin();
-  c.position_grid = dice.coin() ? c.grid() : GridSize{dice.between(1, 6), dice.between(1, 6)};
-  c.position_resampling = any_of<PositionResampling>(dice, 4);
-  c.norm_before_blocks = dice.once_in(4);
+  c.embedding.patch_height = dice.between(1, 12);
+  c.embedding.patch_width = dice.coin() ? c.embedding.patch_height : dice.between(1, 12);
+  c.embedding.image_height = c.embedding.patch_height * dice.between(1, 5);
+  c.embedding.image_width =
+      dice.coin() ? c.embedding.patch_width * dice.between(1, 5) : c.embedding.image_height;
+  if (dice.once_in(8))
+    c.embedding.image_height += dice.below(c.embedding.patch_height);  // pixels left over
+  c.embedding.patch_bias = dice.coin();
+  c.embedding.patch_norm = dice.once_in(4);
+  c.embedding.prefix = random_prefix(dice);
+  c.embedding.positions = any_of<PositionKind>(dice, 4);
+  c.embedding.positions_cover_prefix = dice.coin();
+  c.embedding.position_grid =
+      dice.coin() ? c.embedding.grid() : GridSize{dice.between(1, 6), dice.between(1, 6)};
+  c.embedding.position_resampling = any_of<PositionResampling>(dice, 4);
+  c.embedding.norm_before_blocks = dice.once_in(4);
 }
 
 void choose_encoder(ModelConfig& c, Dice& dice) {
-  c.heads = dice.between(1, 6);
-  c.width = c.heads * dice.between(1, 8);
-  c.key_value_heads = dice.coin() ? c.heads : dice.between(1, c.heads);
-  c.depth = dice.between(1, 3);
-  c.mlp_width = dice.between(1, 48);
-  c.norm = any_of<NormKind>(dice, 2);
-  c.norm_eps = dice.one_of<float>({1e-6f, 1e-5f, 1e-12f, 0.0f, 1.0f});
-  c.block = any_of<BlockKind>(dice, 4);
-  c.branches = dice.once_in(4) ? dice.between(2, 3) : 1;
-  c.attention = dice.once_in(5) ? AttentionKind::kDifferential : AttentionKind::kStandard;
-  c.activation = any_of<Activation>(dice, 6);
-  for (bool* flag : {&c.gated_mlp, &c.qk_norm, &c.attention_norm, &c.mlp_norm, &c.layer_scale})
+  c.encoder.heads = dice.between(1, 6);
+  c.encoder.width = c.encoder.heads * dice.between(1, 8);
+  c.encoder.key_value_heads = dice.coin() ? c.encoder.heads : dice.between(1, c.encoder.heads);
+  c.encoder.depth = dice.between(1, 3);
+  c.encoder.mlp_width = dice.between(1, 48);
+  c.encoder.norm = any_of<NormKind>(dice, 2);
+  c.encoder.norm_eps = dice.one_of<float>({1e-6f, 1e-5f, 1e-12f, 0.0f, 1.0f});
+  c.encoder.block = any_of<BlockKind>(dice, 4);
+  c.encoder.branches = dice.once_in(4) ? dice.between(2, 3) : 1;
+  c.encoder.attention = dice.once_in(5) ? AttentionKind::kDifferential : AttentionKind::kStandard;
+  c.encoder.activation = any_of<Activation>(dice, 6);
+  for (bool* flag : {&c.encoder.gated_mlp, &c.encoder.qk_norm, &c.encoder.attention_norm,
+                     &c.encoder.mlp_norm, &c.encoder.layer_scale})
     *flag = dice.once_in(3);
-  for (bool* flag : {&c.qkv_bias, &c.projection_bias, &c.mlp_bias}) *flag = !dice.once_in(4);
+  for (bool* flag : {&c.encoder.qkv_bias, &c.encoder.projection_bias, &c.encoder.mlp_bias})
+    *flag = !dice.once_in(4);
 }
 
 void choose_head(ModelConfig& c, Dice& dice) {
-  c.final_norm = !dice.once_in(4);
-  c.pooled_norm = dice.once_in(4);
-  c.pooling = any_of<Pooling>(dice, 6);
-  c.pool_prefix = dice.coin();
-  c.distilled_head = dice.once_in(4);
-  c.pre_logits = dice.once_in(4) ? dice.between(1, 40) : 0;
-  c.classes = dice.one_of<size_t>({0, 1, 2, 3, 5, 17, 100});
-  c.head_bias = dice.coin();
-  c.multi_label = dice.once_in(5);
+  c.head.final_norm = !dice.once_in(4);
+  c.head.pooled_norm = dice.once_in(4);
+  c.head.pooling = any_of<Pooling>(dice, 6);
+  c.head.pool_prefix = dice.coin();
+  c.head.distilled_head = dice.once_in(4);
+  c.head.pre_logits = dice.once_in(4) ? dice.between(1, 40) : 0;
+  c.head.classes = dice.one_of<size_t>({0, 1, 2, 3, 5, 17, 100});
+  c.head.head_bias = dice.coin();
+  c.head.multi_label = dice.once_in(5);
 }
 
 bool is_valid(const ModelConfig& config) {
@@ -84,9 +89,9 @@ Recipe random_recipe(const ModelConfig& c, Dice& dice) {
   Recipe recipe;
   recipe.resize = any_of<ResizeMode>(dice, 4);
   recipe.interpolation = any_of<Interpolation>(dice, 5);
-  recipe.crop_height = c.image_height;
-  recipe.crop_width = c.image_width;
-  if (dice.once_in(8)) recipe.crop_height = c.patch_height * dice.between(1, 5);
+  recipe.crop_height = c.embedding.image_height;
+  recipe.crop_width = c.embedding.image_width;
+  if (dice.once_in(8)) recipe.crop_height = c.embedding.patch_height * dice.between(1, 5);
   recipe.resize_height = dice.coin() ? recipe.crop_height : dice.between(1, 80);
   recipe.resize_width = dice.coin() ? recipe.resize_height : dice.between(1, 80);
   recipe.crop_fraction = dice.one_of<double>({0.0, 0.5, 0.9, 1.0, 1.25});
@@ -146,7 +151,7 @@ void save_random_model(const std::filesystem::path& path, const ModelConfig& con
       gain > 1.0f ? DType::kF32
                   : dice.one_of<DType>({DType::kF32, DType::kF16, DType::kBf16, DType::kI8});
   weights::save(path,
-                {config, random_recipe(config, dice), random_labels(config.classes, dice), {}},
+                {config, random_recipe(config, dice), random_labels(config.head.classes, dice), {}},
                 weights, {.dtype = dtype});
 }
 
