@@ -29,8 +29,8 @@ struct Room {
   std::vector<std::string> may_use;  ///< besides itself
 };
 
-const std::vector<std::string> kBeforeModel{"vit/base", "vit/kernels", "weights", "patch",
-                                            "vit/encoder"};
+const std::vector<std::string> kBeforeModel{"vit/base", "vit/kernels", "weights",
+                                            "patch",    "vit/encoder", "vit/text"};
 
 std::vector<std::string> with(std::vector<std::string> rooms,
                               const std::vector<std::string>& more) {
@@ -48,6 +48,7 @@ const std::vector<Room>& rooms() {
       {"weights", true, {"vit/base"}},
       {"patch", true, {"vit/base", "vit/kernels"}},
       {"vit/encoder", true, {"vit/base", "vit/kernels"}},
+      {"vit/text", true, {"vit/base", "vit/kernels", "vit/encoder", "weights"}},
       {"vit/model", true, kBeforeModel},
       {"vit/data", true, {"vit/base", "patch"}},
       {"vit/gradient", true, with(kBeforeModel, {"vit/model"})},
@@ -73,9 +74,10 @@ const std::vector<Outside>& outside_headers() {
       {"png.h", {"patch"}},
       {"dlfcn.h", {"patch"}},
       {"cblas.h", {"vit/kernels"}},
-      {"nlohmann/", {"weights", "tools"}},
+      {"nlohmann/", {"weights", "vit/text", "tools"}},
       {"zip.h", {"weights", "tools"}},
-      {"zlib.h", {"weights", "vit/data", "tools"}},
+      {"zlib.h", {"weights", "vit/data", "vit/text", "tools"}},
+      {"utf8proc.h", {"vit/text"}},
       {"curl/", {"tools"}},
       {"openssl/", {"tools"}},
       {"sqlite3.h", {"tools"}},

@@ -23,5 +23,7 @@ std::vector<std::string> jpeg_seeds();
 std::vector<std::string> bmp_seeds();
 std::vector<std::string> tiff_seeds();
 std::vector<std::string> webp_seeds();
+std::vector<std::string> tokenizer_json_seeds();
+std::vector<std::string> sentencepiece_seeds();
 
 }  // namespace vit::fuzz

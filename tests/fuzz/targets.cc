@@ -16,6 +16,8 @@
 #include "tests/weights/truth.h"
 #include "tools/batch/inputs/tar.h"
 #include "vit/base/error.h"
+#include "vit/text/sentencepiece_file.h"
+#include "vit/text/tokenizer_json.h"
 #include "weights/checkpoint.h"
 #include "weights/configs/description.h"
 #include "weights/configs/self_description.h"
@@ -177,6 +179,23 @@ void decode_image(Bytes bytes) {
   assert(image.pixels.size() == image.width * image.height * 3);
 }
 
+/// Texts of all kinds: known, unknown and none.
+void encode_texts(const text::Tokenizer& tokenizer) {
+  for (const auto* text : {"a photo of a cat", "\u00E9\u2581 <unk>\U0001F436", ""})
+    text::encode(tokenizer, text, 16);
+}
+
+void parse_tokenizer(Bytes bytes) {
+  const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  const nlohmann::json content = weights::parse_json(text, "fuzz", text::kTokenizerLimits);
+  encode_texts(text::parse_tokenizer_json(content, "fuzz"));
+}
+
+void parse_sentencepiece(Bytes bytes) {
+  encode_texts(text::read_sentencepiece({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                                        "fuzz"));
+}
+
 /// Members lie within the file, one behind the other.
 void parse_tar(Bytes bytes) {
   const MemoryFile memory(bytes);
@@ -219,6 +238,8 @@ constexpr Target kTargets[] = {
     {"bmp", swallow_errors<decode_image>, bmp_seeds},
     {"tiff", swallow_errors<decode_image>, tiff_seeds},
     {"webp", swallow_errors<decode_image>, webp_seeds},
+    {"tokenizer_json", swallow_errors<parse_tokenizer>, tokenizer_json_seeds},
+    {"sentencepiece", swallow_errors<parse_sentencepiece>, sentencepiece_seeds},
 };
 
 }  // namespace

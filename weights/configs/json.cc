@@ -12,35 +12,34 @@ namespace {
 
 using nlohmann::json;
 
-// The largest published files name 21,843 classes in about 2 MB, or 100,000 tensors in 10 MB.
-constexpr size_t kLargestJson = 16 << 20;
-// A value takes up to 100 bytes of memory, however few bytes of text it has.
-constexpr size_t kMostValues = 500'000;
 constexpr double kLargestExact = 9007199254740992.0;  // 2^53
 constexpr size_t kLongestQuote = 60;
 constexpr int kDeepest = 64;  // the library's writer calls itself once per level, as ours do
 
 /// Counts what a document makes the parser build. Throws an Error without a place.
-class Limits {
+class Counter {
  public:
+  explicit Counter(size_t most) : most_(most) {}
+
   bool operator()(int depth, json::parse_event_t, json&) {
     if (depth > kDeepest) fail("JSON nested more than ", kDeepest, " deep");
-    if (++values_ > kMostValues) fail("JSON of more than ", kMostValues, " values");
+    if (++values_ > most_) fail("JSON of more than ", most_, " values");
     return true;
   }
 
  private:
+  size_t most_;
   size_t values_ = 0;
 };
 
 /// Throws an Error without a place.
-json parse_bounded(std::string_view text) {
-  if (text.size() > kLargestJson) fail(text.size(), " bytes of JSON, at most ", kLargestJson);
+json parse_bounded(std::string_view text, const JsonLimits& limits) {
+  if (text.size() > limits.bytes) fail(text.size(), " bytes of JSON, at most ", limits.bytes);
   try {
-    return json::parse(
-        text, [limits = Limits()](int depth, json::parse_event_t event, json& value) mutable {
-          return limits(depth, event, value);
-        });
+    return json::parse(text, [counter = Counter(limits.values)](
+                                 int depth, json::parse_event_t event, json& value) mutable {
+      return counter(depth, event, value);
+    });
   } catch (const json::parse_error& error) {
     fail(describe_json_error(text, error.byte, error));
   } catch (const json::exception& error) {
@@ -68,21 +67,22 @@ std::string describe_json_error(std::string_view text, size_t byte, const json::
          std::to_string(line);
 }
 
-json read_json(const std::filesystem::path& path) {
+json read_json(const std::filesystem::path& path, const JsonLimits& limits) {
   const auto file = map_file(path);
   const auto bytes = file->bytes();
-  return parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
+  return parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string(),
+                    limits);
 }
 
-json parse_json(std::string_view text, const std::string& where) {
-  json content = parse_json_value(text, where);
+json parse_json(std::string_view text, const std::string& where, const JsonLimits& limits) {
+  json content = parse_json_value(text, where, limits);
   if (!content.is_object()) fail(where, ": is not a JSON object");
   return content;
 }
 
-json parse_json_value(std::string_view text, const std::string& where) {
+json parse_json_value(std::string_view text, const std::string& where, const JsonLimits& limits) {
   try {
-    return parse_bounded(text);
+    return parse_bounded(text, limits);
   } catch (const Error& error) {
     fail(where, ": ", error.what());
   }
@@ -90,7 +90,7 @@ json parse_json_value(std::string_view text, const std::string& where) {
 
 json parse_json_if_valid(std::string_view text) {
   try {
-    return parse_bounded(text);
+    return parse_bounded(text, {});
   } catch (const Error&) {
     return {};
   }

@@ -11,13 +11,20 @@
 
 namespace vit::weights {
 
+/// What a document may take. A value needs up to 100 bytes of memory, however short its text.
+struct JsonLimits {
+  size_t bytes = 16 << 20;  ///< the largest configs name 100,000 tensors in 10 MB
+  size_t values = 500'000;
+};
+
 /// The object in a file, or an Error naming it.
-nlohmann::json read_json(const std::filesystem::path& path);
-/// The object in `text`; `where` opens the message. Size, depth and number of values are limited:
-/// no text takes more than some tens of megabytes.
-nlohmann::json parse_json(std::string_view text, const std::string& where);
+nlohmann::json read_json(const std::filesystem::path& path, const JsonLimits& limits = {});
+/// The object in `text`; `where` opens the message.
+nlohmann::json parse_json(std::string_view text, const std::string& where,
+                          const JsonLimits& limits = {});
 /// The same for any value.
-nlohmann::json parse_json_value(std::string_view text, const std::string& where);
+nlohmann::json parse_json_value(std::string_view text, const std::string& where,
+                                const JsonLimits& limits = {});
 /// The same, but null for text that is not valid or beyond the limits.
 nlohmann::json parse_json_if_valid(std::string_view text);
 
