@@ -13,6 +13,7 @@
 #include "tests/support/folder.h"
 #include "vit/base/error.h"
 #include "vit/base/hash.h"
+#include "vit/kernels/multiply.h"
 #include "vit/model/classifier.h"
 #include "vit/train/export.h"
 #include "vit/train/initialize.h"
@@ -106,6 +107,21 @@ std::vector<float> trained(const data::Dataset& dataset, const Settings& setting
   Trainer trainer(fresh_network(), dataset, settings, pool);
   run_epochs(trainer, dataset, settings.batches.recipe);
   return trainer.state().numbers;
+}
+
+TEST(Trainer, InputsOfSixteenBitsLearnAndRepeatThemselves) {
+  if (!has_bf16()) GTEST_SKIP() << "no BF16 instructions";
+  const data::Dataset dataset = noisy_images();
+  Settings settings = plain_settings(40);
+  settings.operands = settings.adam.operands = Operands::kBf16;
+  settings.method = Method::kMuon;
+  ThreadPool pool(2);
+  Trainer trainer(fresh_network(), dataset, settings, pool);
+  run_epochs(trainer, dataset, settings.batches.recipe);
+  EXPECT_GT(trainer.state().history.back().train_accuracy, 0.9);
+  EXPECT_EQ(trainer.state().numbers, trained(dataset, settings, 1));
+  settings.operands = settings.adam.operands = Operands::kF32;
+  EXPECT_NE(trainer.state().numbers, trained(dataset, settings, 1));
 }
 
 TEST(Trainer, OverfitsSixtyFourImages) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "vit/kernels/multiply.h"
 #include "weights/known/architectures.h"
 
 namespace vit::tools {
@@ -71,6 +72,9 @@ void add_learning_options(cxxopts::Options& options) {
           {"optimizer", "adamw, or muon for the matrices of the layers (adamw)", text(), "NAME"},
           {"weight-decay", "pull of the weights towards zero (0.05)", text(), "X"},
           {"warmup", "epochs until the highest rate (5)", text(), "X"},
+          {"precision",
+           "of the inputs of products: f32, or bf16 for machines with AMX or AVX-512 BF16 (f32)",
+           text(), "WHAT"},
           {"clip", "largest norm of a gradient, 0: any (1)", text(), "X"},
           {"ema", "decay of the running average of the weights, 0: none (0.999)", text(), "X"},
           {"layer-decay", "factor on the rate per layer away from the head (1; finetune 0.75)",
@@ -133,13 +137,33 @@ void check_new_model_options(const Reader& read) {
 
 /// A probe takes no steps: what is said about them would be lost.
 void check_probe_options(const Reader& read) {
-  for (const char* name : {"epochs",          "batch",         "lr",           "optimizer",
-                           "weight-decay",    "warmup",        "clip",         "ema",
-                           "layer-decay",     "drop-path",     "keep-patches", "whole-epochs",
-                           "label-smoothing", "mixup",         "cutmix",       "mix-probability",
-                           "teacher",         "teacher-share", "crop",         "no-flip",
-                           "jitter",          "randaugment",   "magnitude",    "erase",
-                           "save-every",      "resume"})
+  for (const char* name : {"epochs",
+                           "batch",
+                           "lr",
+                           "optimizer",
+                           "precision",
+                           "weight-decay",
+                           "warmup",
+                           "clip",
+                           "ema",
+                           "layer-decay",
+                           "drop-path",
+                           "keep-patches",
+                           "whole-epochs",
+                           "label-smoothing",
+                           "mixup",
+                           "cutmix",
+                           "mix-probability",
+                           "teacher",
+                           "teacher-share",
+                           "crop",
+                           "no-flip",
+                           "jitter",
+                           "randaugment",
+                           "magnitude",
+                           "erase",
+                           "save-every",
+                           "resume"})
     if (read.given(name))
       fail_usage("option '--", name,
                  "' means nothing to a probe, which fits a classifier only; did you mean "
@@ -193,6 +217,13 @@ void parse_learning(const Reader& read, train::Settings& s) {
     s.method = parse_choice<train::Method>(
         "--optimizer", read.text("optimizer"),
         {{"adamw", train::Method::kAdamW}, {"muon", train::Method::kMuon}});
+  if (read.given("precision"))
+    s.operands = parse_choice<Operands>("--precision", read.text("precision"),
+                                        {{"f32", Operands::kF32}, {"bf16", Operands::kBf16}});
+  if (s.operands == Operands::kBf16 && !has_bf16())
+    fail_usage("option '--precision': got bf16, but this machine (", to_string(active_isa()),
+               ") has neither AMX nor AVX-512 BF16; expected f32");
+  s.adam.operands = s.operands;
   read.number("weight-decay", 0.0, 10.0, s.adam.weight_decay);
   read.number("warmup", 0.0, 1e6, s.warmup_epochs);
   read.number("clip", 0.0, 1e6, s.clip);
@@ -347,8 +378,10 @@ std::string describe_run(const TrainSettings& settings, const ModelConfig& confi
        << " weight-decay=" << s.adam.weight_decay << " warmup=" << s.warmup_epochs
        << " clip=" << s.clip << " ema=" << s.average << " layer-decay=" << s.layer_decay
        << " drop-path=" << s.drop_path << " keep-patches=" << s.keep_patches
-       << " whole-epochs=" << s.whole_epochs << " label-smoothing=" << s.batches.label_smoothing
-       << " mixup=" << s.batches.mixing.mixup << " cutmix=" << s.batches.mixing.cutmix
+       << " whole-epochs=" << s.whole_epochs
+       << " precision=" << (s.operands == Operands::kBf16 ? "bf16" : "f32")
+       << " label-smoothing=" << s.batches.label_smoothing << " mixup=" << s.batches.mixing.mixup
+       << " cutmix=" << s.batches.mixing.cutmix
        << " mix-probability=" << s.batches.mixing.probability
        << " crop=" << static_cast<int>(a.crop) << " flip=" << a.flip << " jitter=" << a.jitter
        << " randaugment=" << a.operations << " magnitude=" << a.magnitude << " erase=" << a.erase

@@ -27,7 +27,8 @@ Heads<T> heads_of(const AttentionPart<T>& part, View<T> qkv, View<T> probabiliti
           .keys = qkv.col_range(queries, keys),
           .values = qkv.col_range(queries + keys, keys),
           .probabilities = probabilities,
-          .heads = part.heads};
+          .heads = part.heads,
+          .operands = part.qkv.operands};
 }
 
 /// Rows of one image in a matrix that has as many per image as any other.
@@ -67,9 +68,11 @@ void weigh(const Heads<T>& x, View<T> context) {
   for (size_t h = 0; h < x.heads; ++h) {
     const size_t kv = h / s.group;
     const View<T> p = x.probabilities.row_range(h * rows, rows);
-    multiply(x.queries.col_range(h * d, d), x.keys.col_range(kv * d, d), p, {.b = Transpose::kYes});
+    multiply(x.queries.col_range(h * d, d), x.keys.col_range(kv * d, d), p,
+             {.b = Transpose::kYes, .operands = x.operands});
     softmax<T>(s.scale, p);
-    multiply(p, x.values.col_range(kv * d, d), context.col_range(h * d, d), {});
+    multiply(p, x.values.col_range(kv * d, d), context.col_range(h * d, d),
+             {.operands = x.operands});
   }
 }
 
@@ -81,9 +84,9 @@ void weigh_back(const Heads<T>& x, ConstView<T> dcontext, const Heads<T>& dx) {
     const size_t kv = h / s.group;
     const ConstView<T> dc = dcontext.col_range(h * d, d);
     multiply(dc, x.values.col_range(kv * d, d), dx.probabilities.row_range(h * rows, rows),
-             {.b = Transpose::kYes});
+             {.b = Transpose::kYes, .operands = x.operands});
     multiply(x.probabilities.row_range(h * rows, rows), dc, dx.values.col_range(kv * d, d),
-             {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0});
+             {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0, .operands = x.operands});
   }
 }
 
@@ -95,9 +98,10 @@ void score_back(const Heads<T>& x, const Heads<T>& dx) {
   for (size_t h = 0; h < x.heads; ++h) {
     const size_t kv = h / s.group;
     const ConstView<T> ds = dx.probabilities.row_range(h * rows, rows);
-    multiply(ds, x.keys.col_range(kv * d, d), dx.queries.col_range(h * d, d), {});
+    multiply(ds, x.keys.col_range(kv * d, d), dx.queries.col_range(h * d, d),
+             {.operands = x.operands});
     multiply(ds, x.queries.col_range(h * d, d), dx.keys.col_range(kv * d, d),
-             {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0});
+             {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0, .operands = x.operands});
   }
 }
 

@@ -30,6 +30,7 @@ struct Heads {
   View<T> values;         ///< [keys, KV·d]
   View<T> probabilities;  ///< [H·queries, keys]
   size_t heads = 1;
+  Operands operands = Operands::kF32;  ///< of the products
 };
 
 /// Fills the probabilities and context [queries, H·d].

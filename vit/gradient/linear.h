@@ -19,16 +19,19 @@ struct Back {
 template <typename T>
 void linear(const LinearPart<T>& part, ConstView<T> x, View<T> y, bool accumulate = false) {
   multiply(x, part.weight.value, part.bias.value, y,
-           {.b = Transpose::kYes, .beta = accumulate ? 1.0 : 0.0});
+           {.b = Transpose::kYes, .beta = accumulate ? 1.0 : 0.0, .operands = part.operands});
 }
 
 template <typename T>
 void linear_back(const LinearPart<T>& part, const Back<T>& back) {
   const View<T> dweight = part.weight.gradient, dbias = part.bias.gradient;
-  if (!dweight.empty()) multiply(back.dy, back.x, dweight, {.a = Transpose::kYes, .beta = 1.0});
+  if (!dweight.empty())
+    multiply(back.dy, back.x, dweight,
+             {.a = Transpose::kYes, .beta = 1.0, .operands = part.operands});
   if (!dbias.empty()) add_column_sums<T>(back.dy, dbias);
   if (!back.dx.empty())
-    multiply(back.dy, part.weight.value, back.dx, {.beta = back.accumulate ? 1.0 : 0.0});
+    multiply(back.dy, part.weight.value, back.dx,
+             {.beta = back.accumulate ? 1.0 : 0.0, .operands = part.operands});
 }
 
 /// `normed` keeps norm(x), where there is a norm.

@@ -67,8 +67,8 @@ std::vector<float> values_of(const weights::Checkpoint& checkpoint, const ModelC
 
 template <typename T>
 ModelParts<T> parts_of(const NetworkView<T>& network, T* gradients) {
-  ModelParts<T> parts =
-      bind_parts<T>(network.config, network.layout, network.numbers.data(), gradients);
+  ModelParts<T> parts = bind_parts<T>(network.config, network.layout,
+                                      {network.numbers.data(), gradients, network.operands});
   if (!network.fixed_positions.empty()) parts.embedding.positions = {network.fixed_positions, {}};
   return parts;
 }

@@ -29,6 +29,7 @@ struct NetworkView {
   const Layout& layout;
   std::span<const T> numbers;
   ConstView<T> fixed_positions;
+  Operands operands = Operands::kF32;  ///< of the products
 
   NetworkView(const Network<T>& network)  // NOLINT: a network is a view of itself
       : NetworkView(network, network.numbers) {}

@@ -10,22 +10,20 @@ template <typename T>
 struct Scope {
   const ModelConfig& config;
   const Layout& layout;
-  const T* numbers;
-  T* gradients;
+  ModelRows<T> rows;
   std::string prefix{};
 
-  Scope operator/(const std::string& name) const {
-    return {config, layout, numbers, gradients, path(name)};
-  }
+  Scope operator/(const std::string& name) const { return {config, layout, rows, path(name)}; }
   std::string path(const std::string& name) const {
     return prefix.empty() ? name : prefix + "." + name;
   }
   Parameter<T> matrix(const std::string& name) const {
     const Slot* slot = layout.find(path(name));
     if (slot == nullptr) return {};
-    return {{numbers + slot->offset, slot->rows, slot->cols},
-            gradients == nullptr ? View<T>{}
-                                 : View<T>{gradients + slot->offset, slot->rows, slot->cols}};
+    return {{rows.numbers + slot->offset, slot->rows, slot->cols},
+            rows.gradients == nullptr
+                ? View<T>{}
+                : View<T>{rows.gradients + slot->offset, slot->rows, slot->cols}};
   }
   Parameter<T> vector(const std::string& name) const {
     const auto [value, gradient] = matrix(name);
@@ -35,7 +33,7 @@ struct Scope {
   }
   LinearPart<T> linear(const std::string& name) const {
     const Scope below = *this / name;
-    return {below.matrix("weight"), below.vector("bias")};
+    return {below.matrix("weight"), below.vector("bias"), rows.operands};
   }
   NormPart<T> norm(const std::string& name) const {
     const Scope below = *this / name;
@@ -106,9 +104,9 @@ HeadPart<T> bind_head(const Scope<T>& w) {
 }  // namespace
 
 template <typename T>
-ModelParts<T> bind_parts(const ModelConfig& config, const Layout& layout, const T* numbers,
-                         T* gradients) {
-  const Scope<T> w{config, layout, numbers, gradients};
+ModelParts<T> bind_parts(const ModelConfig& config, const Layout& layout,
+                         const ModelRows<T>& rows) {
+  const Scope<T> w{config, layout, rows};
   ModelParts<T> parts;
   parts.embedding = {.project = w.linear("patch_embed.proj"),
                      .norm = w.norm("patch_embed.norm"),
@@ -127,7 +125,7 @@ ModelParts<T> bind_parts(const ModelConfig& config, const Layout& layout, const 
   return parts;
 }
 
-template ModelParts<float> bind_parts(const ModelConfig&, const Layout&, const float*, float*);
-template ModelParts<double> bind_parts(const ModelConfig&, const Layout&, const double*, double*);
+template ModelParts<float> bind_parts(const ModelConfig&, const Layout&, const ModelRows<float>&);
+template ModelParts<double> bind_parts(const ModelConfig&, const Layout&, const ModelRows<double>&);
 
 }  // namespace vit::gradient

@@ -6,6 +6,7 @@
 
 #include "vit/gradient/layout.h"
 #include "vit/gradient/numbers.h"
+#include "vit/kernels/gemm.h"
 
 namespace vit::gradient {
 
@@ -22,6 +23,7 @@ template <typename T>
 struct LinearPart {
   Parameter<T> weight{};  ///< [out, in]
   Parameter<T> bias{};
+  Operands operands = Operands::kF32;  ///< of its products
 };
 
 template <typename T>
@@ -109,9 +111,15 @@ struct ModelParts {
   HeadPart<T> head;
 };
 
-/// `gradients` null: none is wanted.
+/// The rows that the tensors of a model are views of.
 template <typename T>
-ModelParts<T> bind_parts(const ModelConfig& config, const Layout& layout, const T* numbers,
-                         T* gradients);
+struct ModelRows {
+  const T* numbers;
+  T* gradients = nullptr;              ///< null: none is wanted
+  Operands operands = Operands::kF32;  ///< of the products
+};
+
+template <typename T>
+ModelParts<T> bind_parts(const ModelConfig& config, const Layout& layout, const ModelRows<T>& rows);
 
 }  // namespace vit::gradient

@@ -4,6 +4,9 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 #endif
 
 #include <algorithm>
@@ -52,6 +55,20 @@ bool has_avx_vnni() {
   return __get_cpuid_count(kLeaf, kSubleaf, &eax, &ebx, &ecx, &edx) != 0 && (eax & kBit) != 0;
 }
 
+/// The processor's word, and the permission of the system to use 8 KB of tile registers.
+bool request_amx_bf16() {
+#if defined(__linux__)
+  constexpr unsigned kLeaf = 7, kBf16 = 1u << 22, kTiles = 1u << 24;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid_count(kLeaf, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  if ((edx & kBf16) == 0 || (edx & kTiles) == 0) return false;
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // asm/prctl.h, of Linux 5.16
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace
 #endif
 
@@ -61,6 +78,26 @@ bool has_vnni([[maybe_unused]] Isa isa) {
   if (isa == Isa::kAvx2) return has_avx_vnni();
 #endif
   return false;
+}
+
+bool has_avx512_bf16() {
+#if defined(__x86_64__)
+  constexpr unsigned kLeaf = 7, kSubleaf = 1, kBit = 1u << 5;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return available_isas().back() == Isa::kAvx512 &&
+         __get_cpuid_count(kLeaf, kSubleaf, &eax, &ebx, &ecx, &edx) != 0 && (eax & kBit) != 0;
+#else
+  return false;
+#endif
+}
+
+bool has_amx_bf16() {
+#if defined(__x86_64__)
+  static const bool granted = request_amx_bf16();
+  return granted;
+#else
+  return false;
+#endif
 }
 
 std::size_t second_level_cache() {

@@ -19,6 +19,11 @@ std::vector<Isa> available_isas();
 /// Whether the machine multiplies and adds bytes in one instruction of this set's width.
 bool has_vnni(Isa isa);
 
+/// Whether the machine multiplies and adds pairs of bfloat16 numbers, in vectors of 512 bits and in
+/// AMX tiles. The second one asks the system for the tiles, once.
+bool has_avx512_bf16();
+bool has_amx_bf16();
+
 /// Bytes of a core's second-level cache, or what is usual where the system does not say.
 std::size_t second_level_cache();
 

@@ -12,12 +12,16 @@ enum class Transpose { kNo, kYes };
 void gemm(ConstMatrixView a, ConstMatrixView b, Transpose transpose_b, MatrixView c,
           float alpha = 1.0f, float beta = 0.0f);
 
+/// What numbers are rounded to before they are multiplied; sums are floats.
+enum class Operands { kF32, kBf16 };
+
 /// c = alpha · op(a) · op(b) + beta · c.
 struct Product {
   Transpose a = Transpose::kNo;
   Transpose b = Transpose::kNo;
   double alpha = 1.0;
   double beta = 0.0;
+  Operands operands = Operands::kF32;  ///< of multiply() on floats; others ignore it
 };
 void gemm(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product& product);
 /// The same in double precision, for tests of gradients.

@@ -85,10 +85,52 @@ constexpr size_t kLanes = 16, kTileRows = 12;
 }  // namespace avx512_vnni
 #include "vit/kernels/target/end.inl"
 
+// Products of training in 16 bits. Only multiply_bf16 is taken from these regions.
+#include "vit/kernels/target/avx512_bf16.inl"
+namespace avx512_bf16 {
+namespace {
+constexpr Isa kIsa = Isa::kAvx512;
+constexpr size_t kLanes = 16;
+
+#include "vit/kernels/vector.inl"
+
+#include "vit/kernels/transpose.inl"
+
+#include "vit/kernels/bf16_vector.inl"
+
+#include "vit/kernels/bf16.inl"
+}  // namespace
+}  // namespace avx512_bf16
+#include "vit/kernels/target/end.inl"
+
+#include "vit/kernels/target/amx_bf16.inl"
+namespace amx_bf16 {
+namespace {
+constexpr Isa kIsa = Isa::kAvx512;
+constexpr size_t kLanes = 16;
+
+#include "vit/kernels/vector.inl"
+
+#include "vit/kernels/transpose.inl"
+
+#include "vit/kernels/bf16_amx.inl"
+
+#include "vit/kernels/bf16.inl"
+}  // namespace
+}  // namespace amx_bf16
+#include "vit/kernels/target/end.inl"
+
 namespace {
 
 IsaKernels with_int8(IsaKernels kernels, bool available, void (*int8_linear)(const Int8Tile&)) {
   if (available) kernels.int8_linear = int8_linear;
+  return kernels;
+}
+
+IsaKernels with_bf16(IsaKernels kernels) {
+  if (has_avx512_bf16())
+    kernels.multiply_bf16 = kernels.multiply_bf16_without_amx = avx512_bf16::multiply_bf16;
+  if (has_avx512_bf16() && has_amx_bf16()) kernels.multiply_bf16 = amx_bf16::multiply_bf16;
   return kernels;
 }
 
@@ -100,7 +142,7 @@ const IsaKernels& isa_kernels(Isa isa) {
 #if defined(__x86_64__)
     case Isa::kAvx512: {
       static const IsaKernels kernels =
-          with_int8(avx512::kKernels, has_vnni(isa), avx512_vnni::int8_linear);
+          with_bf16(with_int8(avx512::kKernels, has_vnni(isa), avx512_vnni::int8_linear));
       return kernels;
     }
     case Isa::kAvx2: {

@@ -131,6 +131,26 @@ struct MultiplyCall {
   float* panel;  ///< scratch, kMultiplyInner · panel width
 };
 
+/// Parts of a product in bfloat16: this much of the inner dimension at a time, because a panel of
+/// 32 columns stays in the first-level cache, and this many rows of the left side, because they
+/// stay in the second-level cache.
+constexpr size_t kBf16Inner = 512;
+constexpr size_t kBf16Rows = 256;
+
+using Bf16 = std::uint16_t;  ///< the upper half of a float
+
+/// Up to 2 x 2 tiles of 16 x 16 sums, see bf16.inl.
+struct Bf16Block {
+  const Bf16* a;
+  const Bf16* b;
+  size_t next;  ///< numbers from one row or column of tiles to the next
+  size_t steps;
+  const float* start;   ///< what the sums begin with; null: zero
+  size_t start_stride;  ///< numbers; 0: every row begins alike
+  float* out;
+  size_t out_stride;
+};
+
 struct IsaKernels {
   Isa isa;
   size_t panel_width;  ///< columns that one tile holds in registers
@@ -156,6 +176,11 @@ struct IsaKernels {
   void (*product)(const ProductTile& tile);
   void (*scores)(const ScoreTile& tile);
   void (*multiply)(const MultiplyCall& call);
+  /// On numbers rounded to bfloat16; call.panel holds both sides, see multiply.cc.
+  /// Null where the machine has no such instructions.
+  void (*multiply_bf16)(const MultiplyCall& call);
+  /// The version without AMX, for tests that compare both; null where there is none.
+  void (*multiply_bf16_without_amx)(const MultiplyCall& call);
 
   BackwardKernels backward;
 };

@@ -14,6 +14,8 @@
 #include "vit/kernels/rowwise.inl"
 
 #include "vit/kernels/backward.inl"
+#include "vit/kernels/transpose.inl"
+
 #include "vit/kernels/multiply.inl"
 #include "vit/kernels/scores.inl"
 
@@ -34,6 +36,8 @@ const IsaKernels kKernels{
     .product = product,
     .scores = scores,
     .multiply = multiply,
+    .multiply_bf16 = nullptr,
+    .multiply_bf16_without_amx = nullptr,
     .backward = {.layer_norm = backward::layer_norm,
                  .rms_norm = backward::rms_norm,
                  .activation = backward::activation,

@@ -17,7 +17,25 @@ void multiply_by_openblas(BasicMatrixView<const T> a, BasicMatrixView<const T> b
     for (size_t i = 0; i < c.cols; ++i) c(r, i) += bias(0, i);
 }
 
+/// At least `count` numbers that this thread may overwrite, on a multiple of 64 bytes.
+float* scratch(size_t count) {
+  thread_local Matrix numbers;
+  if (numbers.size() < count) numbers = Matrix(1, count);
+  return numbers.data();
+}
+
+/// Both sides of a product in tiles of 16 bits, in floats: some rows of the left one, all columns
+/// of the right one.
+size_t bf16_scratch(const MultiplyCall& call) {
+  const size_t columns = (call.columns + 15) / 16 * 16;
+  return (kBf16Rows + columns) * kBf16Inner * sizeof(Bf16) / sizeof(float);
+}
+
 }  // namespace
+
+bool has_bf16(Isa isa) {
+  return isa_kernels(isa).multiply_bf16 != nullptr;
+}
 
 void multiply(ConstMatrixView a, ConstMatrixView b, ConstMatrixView bias, MatrixView c,
               const Product& product, Isa isa) {
@@ -28,10 +46,7 @@ void multiply(ConstMatrixView a, ConstMatrixView b, ConstMatrixView bias, Matrix
   if (c.empty()) return;
   if (inner == 0) return multiply_by_openblas<float>(a, b, bias, c, product);
   const IsaKernels& kernels = isa_kernels(isa);
-  thread_local Matrix panel;
-  const size_t needed = kMultiplyInner * kernels.panel_width;
-  if (panel.size() < needed) panel = Matrix(1, needed);
-  kernels.multiply({.a = a.data,
+  MultiplyCall call{.a = a.data,
                     .a_stride = a.stride,
                     .a_turned = a_turned,
                     .b = b.data,
@@ -45,7 +60,14 @@ void multiply(ConstMatrixView a, ConstMatrixView b, ConstMatrixView bias, Matrix
                     .bias = bias.empty() ? nullptr : bias.data,
                     .c = c.data,
                     .c_stride = c.stride,
-                    .panel = panel.data()});
+                    .panel = nullptr};
+  if (product.operands == Operands::kBf16) {
+    assert(kernels.multiply_bf16 != nullptr);
+    call.panel = scratch(bf16_scratch(call));
+    return kernels.multiply_bf16(call);
+  }
+  call.panel = scratch(kMultiplyInner * kernels.panel_width);
+  kernels.multiply(call);
 }
 
 void multiply(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product& product, Isa isa) {

@@ -8,12 +8,15 @@
 namespace vit {
 
 /// c = alpha · op(a) · op(b) + beta · c, on the calling thread; c overlaps neither. The same bits
-/// for a row of c whatever the other rows are.
+/// for a row of c whatever the other rows are. Operands::kBf16 only where has_bf16().
 void multiply(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product& product = {},
               Isa isa = active_isa());
 /// The same with a row `bias` [1, columns of c] that is added to every row of c.
 void multiply(ConstMatrixView a, ConstMatrixView b, ConstMatrixView bias, MatrixView c,
               const Product& product, Isa isa = active_isa());
+
+/// Whether this instruction set multiplies numbers of 16 bits.
+bool has_bf16(Isa isa = active_isa());
 
 // In double precision, for tests of gradients: OpenBLAS.
 void multiply(BasicMatrixView<const double> a, BasicMatrixView<const double> b,

@@ -40,14 +40,14 @@ LossSum evaluate_chunk(const gradient::NetworkView<float>& network, const Recipe
 
 }  // namespace
 
-size_t images_at_once(size_t tokens) {
-  constexpr size_t kRows = 512;
-  return std::max<size_t>(1, kRows / tokens);
+size_t images_at_once(size_t tokens, Operands operands) {
+  const size_t rows = operands == Operands::kBf16 ? 1024 : 512;
+  return std::max<size_t>(1, rows / tokens);
 }
 
 Score evaluate(const gradient::NetworkView<float>& network,
                const std::vector<data::Sample>& samples, const Recipe& recipe, ThreadPool* pool) {
-  const size_t together = images_at_once(network.config.embedding.tokens());
+  const size_t together = images_at_once(network.config.embedding.tokens(), network.operands);
   std::vector<Worker> workers(pool == nullptr ? 1 : pool->size());
   for (Worker& worker : workers)
     worker.patches = Matrix(together * network.config.embedding.grid().count(),

@@ -31,7 +31,7 @@ void scale_to_unit_norm(MatrixView x) {
 
 }  // namespace
 
-void orthogonalize(MatrixView matrix) {
+void orthogonalize(MatrixView matrix, Operands operands) {
   // The smaller side is squared: wide matrices from the left, tall ones from the right.
   const bool tall = matrix.rows > matrix.cols;
   const size_t side = std::min(matrix.rows, matrix.cols);
@@ -40,14 +40,15 @@ void orthogonalize(MatrixView matrix) {
   for (int i = 0; i < kIterations; ++i) {
     multiply(matrix, matrix, square,
              {.a = tall ? Transpose::kYes : Transpose::kNo,
-              .b = tall ? Transpose::kNo : Transpose::kYes});
+              .b = tall ? Transpose::kNo : Transpose::kYes,
+              .operands = operands});
     std::copy_n(square.data(), square.size(), polynomial.data());
-    multiply(square, square, polynomial, {.alpha = kQuintic, .beta = kCubic});
+    multiply(square, square, polynomial, {.alpha = kQuintic, .beta = kCubic, .operands = operands});
     for (size_t r = 0; r < side; ++r) polynomial(r, r) += static_cast<float>(kLinear);
     if (tall)
-      multiply(matrix, polynomial, next, Product{});
+      multiply(matrix, polynomial, next, {.operands = operands});
     else
-      multiply(polynomial, matrix, next, Product{});
+      multiply(polynomial, matrix, next, {.operands = operands});
     for (size_t r = 0; r < matrix.rows; ++r)
       std::copy_n(next.view().row(r), matrix.cols, matrix.row(r));
   }
@@ -70,7 +71,7 @@ void muon_step(const Muon& muon, const Group& group, const Update& update, Momen
       d[c] = mu * m[i] + (1.0f - mu) * g;  // Nesterov: one step ahead
     }
   }
-  orthogonalize(direction);
+  orthogonalize(direction, muon.operands);
   const double rate = update.rate * group.rate;
   const auto keep = static_cast<float>(1.0 - (group.decays ? rate * muon.weight_decay : 0.0));
   const auto pull = static_cast<float>(rate * like_adam(group));

@@ -8,6 +8,7 @@
 
 #include "vit/base/thread_pool.h"
 #include "vit/gradient/layout.h"
+#include "vit/kernels/gemm.h"
 
 namespace vit::train {
 
@@ -37,6 +38,7 @@ struct AdamW {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.05;
+  Operands operands = Operands::kF32;  ///< of the products of Muon
 };
 
 /// First and second moments, in the order of the layout.

@@ -173,7 +173,8 @@ LossSum Trainer::run_shard(size_t shard, size_t worker) {
   const size_t images = maker_.images();
   const size_t begin = shard * images / shards_.size(), end = (shard + 1) * images / shards_.size();
   const bool drops_patches = patches_seen() < network_.config.embedding.grid().count();
-  const size_t together = images_at_once(network_.config.embedding.prefix.size() + patches_seen());
+  const size_t together =
+      images_at_once(network_.config.embedding.prefix.size() + patches_seen(), settings_.operands);
   std::fill(shards_[shard].begin(), shards_[shard].end(), 0.0f);
   LossSum sum;
   for (size_t first = begin; first < end; first += together) {

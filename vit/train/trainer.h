@@ -30,6 +30,9 @@ struct Settings {
   /// last epochs in which it sees them all. Half of them costs half the time.
   double keep_patches = 1.0;
   size_t whole_epochs = 0;
+  /// What the inputs of products are rounded to; weights, sums and gradients are floats. kBf16 only
+  /// where has_bf16().
+  Operands operands = Operands::kF32;
   BatchRule batches;  ///< its seed is the seed of the run
 };
 
@@ -76,10 +79,10 @@ class Trainer {
           ThreadPool& pool);
   ~Trainer();
 
-  gradient::NetworkView<float> network() const { return {network_, state_.numbers}; }
+  gradient::NetworkView<float> network() const { return view_of(state_.numbers); }
   /// With the averaged weights, where there are any: what is evaluated and kept.
   gradient::NetworkView<float> averaged() const {
-    return {network_, state_.average.empty() ? state_.numbers : state_.average};
+    return view_of(state_.average.empty() ? state_.numbers : state_.average);
   }
 
   const State& state() const { return state_; }
@@ -100,6 +103,11 @@ class Trainer {
  private:
   struct Worker;
 
+  gradient::NetworkView<float> view_of(std::span<const float> numbers) const {
+    gradient::NetworkView<float> view(network_, numbers);
+    view.operands = settings_.operands;
+    return view;
+  }
   void check(const std::string& where, const State& state) const;
   std::vector<size_t> batch_indices();
   size_t patches_seen() const;
@@ -127,7 +135,7 @@ class Trainer {
 
 /// Images that run through the network together: enough rows to make products efficient, few enough
 /// for a layer's activations to stay in the second-level cache.
-size_t images_at_once(size_t tokens);
+size_t images_at_once(size_t tokens, Operands operands);
 
 /// How good a model is.
 struct Score {
