@@ -10,6 +10,7 @@
 #include "tests/support/random_checkpoint.h"
 #include "vit/kernels/gemm.h"
 #include "vit/model/load.h"
+#include "weights/cost.h"
 #include "weights/known/architectures.h"
 
 namespace vit::bench {
@@ -22,16 +23,6 @@ const Model& model_of(const std::string& architecture) {
   return models
       .emplace(architecture, load_model(test::random_checkpoint(weights::config_of(architecture))))
       .first->second;
-}
-
-double multiply_adds(const ModelConfig& c) {
-  const auto t = static_cast<double>(c.embedding.tokens()),
-             d = static_cast<double>(c.encoder.width), f = static_cast<double>(c.encoder.mlp_width),
-             l = static_cast<double>(c.encoder.depth);
-  const double block = t * d * 4 * d + 2 * t * t * d + 2 * t * d * f;
-  return l * block +
-         static_cast<double>(c.embedding.grid().count() * c.embedding.patch_size()) * d +
-         static_cast<double>(c.head.classes) * d;
 }
 
 /// Every matrix product of one image, nothing else, through OpenBLAS on strided views.
@@ -90,7 +81,8 @@ void forward(benchmark::State& state, const std::string& architecture, size_t im
         for (size_t i = 0; i < images; ++i) products();
       });
   const double ms = state.counters["ours_ms"].value;
-  const double flops = 2.0 * multiply_adds(model.config) * static_cast<double>(images);
+  const double flops =
+      2.0 * static_cast<double>(weights::multiply_adds(model.config)) * static_cast<double>(images);
   state.counters["of_peak"] = flops / (ms * 1e-3) / fma_peak() / static_cast<double>(threads);
   state.counters["ms_per_image"] = ms / static_cast<double>(images);
 }

@@ -155,4 +155,26 @@ Matrix sinusoidal_positions_2d(GridSize grid, size_t width, double temperature) 
   return table;
 }
 
+Matrix positions_for(const EmbeddingConfig& config, size_t width, ConstMatrixView stored) {
+  const GridSize grid = config.grid();
+  const size_t covered = config.covered_prefix();
+  switch (config.positions) {
+    case PositionKind::kNone:
+      return {};
+    case PositionKind::kSinusoidal1d:
+      return sinusoidal_positions_1d(covered + grid.count(), width);
+    case PositionKind::kSinusoidal2d:
+      return sinusoidal_positions_2d(grid, width);
+    case PositionKind::kLearned:
+      break;
+  }
+  const Matrix patches = resample_positions(stored.row_range(covered, config.position_grid.count()),
+                                            config.position_grid, grid, config.position_resampling);
+  Matrix all(covered + grid.count(), width);
+  for (size_t r = 0; r < all.rows(); ++r)
+    std::copy_n(r < covered ? stored.row(r) : patches.view().row(r - covered), width,
+                all.view().row(r));
+  return all;
+}
+
 }  // namespace vit::patch

@@ -8,6 +8,10 @@
 
 namespace vit::patch {
 
+/// The rows that are added to the tokens: [covered prefix + rows·cols of the grid, D]; empty where
+/// the model has none. `stored` is the learned table, for the grid that it was trained on.
+Matrix positions_for(const EmbeddingConfig& config, size_t width, ConstMatrixView stored);
+
 /// A learned table [rows·cols, D] for another grid, as torch's F.interpolate resamples it. Prefix
 /// rows are no part of a grid: keep them out. The same grid gives the same bits.
 Matrix resample_positions(ConstMatrixView table, GridSize from, GridSize to,

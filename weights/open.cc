@@ -8,7 +8,6 @@
 #include "weights/checkpoint.h"
 #include "weights/configs/description.h"
 #include "weights/configs/self_description.h"
-#include "weights/demand.h"
 #include "weights/formats/tensor_file.h"
 #include "weights/infer.h"
 #include "weights/known/architectures.h"
@@ -16,6 +15,7 @@
 #include "weights/known/labels.h"
 #include "weights/layouts/layout.h"
 #include "weights/locate.h"
+#include "weights/tensor_list.h"
 
 namespace vit::weights {
 namespace {
@@ -133,11 +133,11 @@ void check_sharing(const Checkpoint& checkpoint, const std::filesystem::path& fi
 
 /// Hands over exactly the tensors that the model is made of.
 void take_weights(Interpretation& found, TensorFile& file, Checkpoint& checkpoint) {
-  check_demands(checkpoint.config, found.weights, checkpoint.path);
-  for (const auto& demand : demands(checkpoint.config)) {
-    const auto weight = found.weights.extract(demand.name);
+  check_tensors(checkpoint.config, found.weights, checkpoint.path);
+  for_each_tensor(checkpoint.config, [&](const TensorSpec& spec) {
+    const auto weight = found.weights.extract(spec.name);
     if (!weight.empty()) checkpoint.add(weight.key(), std::move(weight.mapped()));
-  }
+  });
   checkpoint.unused = std::move(found.unused);
   for (const auto& [name, weight] : found.weights) checkpoint.unused.push_back(name);
   for (auto& storage : file.storage) checkpoint.keep(std::move(storage));

@@ -5,15 +5,16 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 #include "vit/base/int8.h"
 #include "weights/configs/self_description.h"
-#include "weights/demand.h"
 #include "weights/finite.h"
 #include "weights/numbers.h"
+#include "weights/tensor_list.h"
 
 namespace vit::weights {
 namespace {
@@ -33,32 +34,28 @@ struct Entry {
   size_t bytes() const { return byte_count(dtype, element_count(shape())); }
 };
 
-/// Kernels are what matrix products read row by row: all but their numbers is small.
-bool is_kernel(std::string_view name, const Weight& weight) {
-  return name.ends_with(".weight") && weight.shape().size() >= 2;
-}
-
-bool runs_in_int8(std::string_view name, const Weight& weight) {
-  return name.starts_with("blocks.") && is_kernel(name, weight);
+/// Kernels hold nearly all numbers of a model. In int8 only those of the blocks run.
+bool is_stored_in(DType dtype, const TensorSpec& spec) {
+  return spec.role == TensorRole::kKernel &&
+         (dtype != DType::kI8 || spec.part == TensorPart::kBlock);
 }
 
 std::vector<Entry> entries_of(const ModelCard& card, const WeightMap& weights, DType dtype,
                               const std::string& where) {
-  check_demands(card.config, weights, where);
+  check_tensors(card.config, weights, where);
   std::vector<Entry> entries;
   size_t known = 0;
-  for (const auto& demand : demands(card.config)) {
-    const auto found = weights.find(demand.name);
-    if (found == weights.end()) continue;
+  for_each_tensor(card.config, [&](const TensorSpec& spec) {
+    const auto found = weights.find(spec.name);
+    if (found == weights.end()) return;
     const Weight& weight = found->second;
-    const bool chosen =
-        dtype == DType::kI8 ? runs_in_int8(demand.name, weight) : is_kernel(demand.name, weight);
-    entries.push_back({demand.name, demand.name, &weight, chosen ? dtype : DType::kF32});
+    const bool chosen = is_stored_in(dtype, spec);
+    entries.push_back({spec.name, spec.name, &weight, chosen ? dtype : DType::kF32});
     if (chosen && dtype == DType::kI8)
       entries.push_back(
-          {demand.name + std::string(kScaleSuffix), demand.name, &weight, DType::kF32, true});
+          {spec.name + std::string(kScaleSuffix), spec.name, &weight, DType::kF32, true});
     ++known;
-  }
+  });
   if (known != weights.size())
     for (const auto& [name, weight] : weights)
       if (std::ranges::find(entries, name, &Entry::name) == entries.end())
@@ -216,21 +213,18 @@ void save(const std::filesystem::path& path, const Checkpoint& checkpoint,
 }
 
 DType lossless_dtype(const Checkpoint& checkpoint) {
-  std::optional<DType> common;
+  std::set<DType> of_kernels;
   bool int8 = false, other = false;
-  for (const auto& [name, weight] : checkpoint.weights()) {
-    if (!is_kernel(name, weight)) continue;
-    if (runs_in_int8(name, weight)) (weight.is_int8() ? int8 : other) = true;
-  }
+  for_each_tensor(checkpoint.config, [&](const TensorSpec& spec) {
+    const Weight* weight = checkpoint.find(spec.name);
+    if (weight == nullptr || spec.role != TensorRole::kKernel) return;
+    for (const auto& part : weight->parts()) of_kernels.insert(part.dtype);
+    if (is_stored_in(DType::kI8, spec)) (weight->is_int8() ? int8 : other) = true;
+  });
   if (int8 && !other) return DType::kI8;
-  for (const auto& [name, weight] : checkpoint.weights()) {
-    if (!is_kernel(name, weight)) continue;
-    for (const auto& part : weight.parts()) {
-      if (common && *common != part.dtype) return DType::kF32;
-      common = part.dtype;
-    }
-  }
-  return common == DType::kF16 || common == DType::kBf16 ? *common : DType::kF32;
+  const bool half = of_kernels.size() == 1 &&
+                    (of_kernels.contains(DType::kF16) || of_kernels.contains(DType::kBf16));
+  return half ? *of_kernels.begin() : DType::kF32;
 }
 
 }  // namespace vit::weights

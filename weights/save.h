@@ -34,7 +34,7 @@ struct ModelCard {
   std::vector<std::string> assumptions{};
 };
 
-/// Writes the tensors that demands(card.config) names, f32 before half, each group in the order of
+/// Writes the tensors of tensors_of(card.config), f32 before half, each group in the order of
 /// the forward pass. Equal input gives equal bytes. The numbers are converted a piece at a time;
 /// views of any memory will do as weights. The file appears whole or not at all: it is written
 /// beside its place, synced and renamed. Throws an Error naming the file, and the tensor that is

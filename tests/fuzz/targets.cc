@@ -21,11 +21,11 @@
 #include "weights/checkpoint.h"
 #include "weights/configs/description.h"
 #include "weights/configs/self_description.h"
-#include "weights/demand.h"
 #include "weights/formats/npz.h"
 #include "weights/formats/pickle.h"
 #include "weights/formats/safetensors.h"
 #include "weights/formats/tensor_file.h"
+#include "weights/tensor_list.h"
 
 namespace vit::fuzz {
 namespace {
@@ -123,12 +123,12 @@ void parse_self_description(Bytes bytes) {
   size_t end = 0;
   constexpr size_t kMostNumbers = 1 << 16, kMostListed = 1000;
   if (said.config.encoder.depth * said.config.encoder.branches <= kMostListed)
-    for (const auto& demand : weights::demands(said.config)) {
-      const size_t count = weights::element_count(demand.shape);
+    for (const auto& spec : weights::tensors_of(said.config)) {
+      const size_t count = weights::element_count(spec.shape);
       if (count > kMostNumbers || end > sizeof(float) * kMostNumbers) break;
-      header[demand.name] = {{"dtype", "F32"},
-                             {"shape", demand.shape},
-                             {"data_offsets", {end, end + sizeof(float) * count}}};
+      header[spec.name] = {{"dtype", "F32"},
+                           {"shape", spec.shape},
+                           {"data_offsets", {end, end + sizeof(float) * count}}};
       end += sizeof(float) * count;
     }
   const std::string file = weights::test::safetensors(header.dump(), std::string(end, '\0'));
@@ -141,7 +141,7 @@ void parse_npy(Bytes bytes) {
 
 void check(const weights::Description& said) {
   validate(said.config, "fuzz");
-  weights::demands(said.config);
+  weights::tensors_of(said.config);
 }
 
 /// Which config it is, its own fields decide.

@@ -132,7 +132,7 @@ TEST_P(Gradients, OfEveryTensorMatchCentralDifferences) {
   Numbers<double> dpatches(f.patches.rows(), f.patches.cols());
   backward<double>(f.network, f.trace, dlogits, {.parameters = gradients, .patches = dpatches});
   for (const Slot& slot : f.network.layout.slots())
-    expect_gradient(f, slot.name, f.network.numbers.data() + slot.offset,
+    expect_gradient(f, slot.name(), f.network.numbers.data() + slot.offset,
                     {gradients.data() + slot.offset, slot.size()});
   expect_gradient(f, "patches", f.patches.view().data, {dpatches.view().data, dpatches.size()});
 }

@@ -8,7 +8,7 @@
 
 #include "vit/base/config.h"
 #include "weights/checkpoint.h"
-#include "weights/demand.h"
+#include "weights/tensor_list.h"
 
 namespace vit::test {
 
@@ -19,20 +19,18 @@ inline weights::Checkpoint random_checkpoint(const ModelConfig& config, unsigned
   checkpoint.recipe.crop_height = checkpoint.recipe.resize_height = config.embedding.image_height;
   checkpoint.recipe.crop_width = checkpoint.recipe.resize_width = config.embedding.image_width;
   std::mt19937 engine(seed);
-  for (const weights::Demand& demand : weights::demands(config)) {
-    const size_t n = weights::element_count(demand.shape);
+  for (const weights::TensorSpec& spec : weights::tensors_of(config)) {
+    const size_t n = weights::element_count(spec.shape);
     // Rows that keep the size of what they are multiplied with; vectors of norms around 1.
-    const size_t inner = demand.shape.size() < 2 ? 4 : n / demand.shape.front();
-    const bool gain =
-        demand.name.ends_with("norm.weight") || demand.name.find(".norm") != std::string::npos;
-    std::normal_distribution<float> normal(gain && demand.name.ends_with(".weight") ? 1.0f : 0.0f,
+    const size_t inner = spec.shape.size() < 2 ? 4 : n / spec.shape.front();
+    const bool gain = spec.role == weights::TensorRole::kNormGain;
+    std::normal_distribution<float> normal(gain ? 1.0f : 0.0f,
                                            1.0f / std::sqrt(static_cast<float>(inner)));
     auto storage = std::make_shared<std::vector<float>>(n);
     for (float& value : *storage) value = normal(engine);
-    checkpoint.add(demand.name,
-                   weights::Tensor{weights::DType::kF32, demand.shape,
-                                   weights::contiguous_strides(demand.shape),
-                                   reinterpret_cast<const std::byte*>(storage->data())});
+    checkpoint.add(spec.name, weights::Tensor{weights::DType::kF32, spec.shape,
+                                              weights::contiguous_strides(spec.shape),
+                                              reinterpret_cast<const std::byte*>(storage->data())});
     checkpoint.keep(storage);
   }
   return checkpoint;

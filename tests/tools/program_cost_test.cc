@@ -15,9 +15,9 @@
 #include "tests/weights/support.h"
 #include "tests/weights/truth.h"
 #include "weights/configs/self_description.h"
-#include "weights/demand.h"
 #include "weights/known/architectures.h"
 #include "weights/save.h"
+#include "weights/tensor_list.h"
 
 namespace vit::tools {
 namespace {
@@ -248,10 +248,9 @@ TEST(Hostile, TensorsThatShareTheirBytes) {
   const std::string file = made(folder, "m.pth", [] {
     std::vector<std::pair<std::string, std::string>> items;
     ModelConfig config = weights::config_of("vit_base_patch16_224");
-    for (const auto& demand : weights::demands(config))
-      items.emplace_back(
-          demand.name,
-          pickle::tensor({"0", 6, 0, demand.shape, std::vector<size_t>(demand.shape.size(), 0)}));
+    for (const auto& spec : weights::tensors_of(config))
+      items.emplace_back(spec.name, pickle::tensor({"0", 6, 0, spec.shape,
+                                                    std::vector<size_t>(spec.shape.size(), 0)}));
     return pth(pickle::dict(items));
   });
   const Finished finished = run({"info", file, "--heads", "12"});

@@ -28,7 +28,7 @@ TEST(Groups, OnlyMatricesDecay) {
   const gradient::Layout layout(tiny());
   const auto groups = make_groups(layout, tiny(), 1.0);
   for (size_t i = 0; i < groups.size(); ++i) {
-    const std::string& name = layout.slots()[i].name;
+    const std::string& name = layout.slots()[i].name();
     const bool matrix = name.find("norm") == std::string::npos && name.ends_with(".weight");
     EXPECT_EQ(groups[i].decays, matrix) << name;
   }

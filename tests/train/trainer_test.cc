@@ -365,10 +365,10 @@ TEST(Initialize, ANewHeadKeepsEverythingElse) {
   const auto after = with_new_head(before, 3, 1);
   EXPECT_EQ(after.config.head.classes, 3u);
   for (const gradient::Slot& slot : after.layout.slots()) {
-    if (slot.name.starts_with("head.")) continue;
-    const gradient::Slot& old = *before.layout.find(slot.name);
+    if (slot.name().starts_with("head.")) continue;
+    const gradient::Slot& old = *before.layout.find(slot.name());
     for (size_t i = 0; i < slot.size(); ++i)
-      ASSERT_EQ(after.numbers[slot.offset + i], before.numbers[old.offset + i]) << slot.name;
+      ASSERT_EQ(after.numbers[slot.offset + i], before.numbers[old.offset + i]) << slot.name();
   }
 }
 

@@ -9,9 +9,9 @@
 #include "tests/weights/support.h"
 #include "tests/weights/truth.h"
 #include "weights/checkpoint.h"
-#include "weights/demand.h"
 #include "weights/known/heads.h"
 #include "weights/known/labels.h"
+#include "weights/tensor_list.h"
 
 namespace vit::weights {
 namespace {
@@ -22,8 +22,8 @@ using test::RawMap;
 
 size_t parameters_of(const std::string& architecture, const Arguments& overrides = {}) {
   size_t sum = 0;
-  for (const auto& demand : demands(config_of(architecture, overrides)))
-    sum += element_count(demand.shape);
+  for (const auto& spec : tensors_of(config_of(architecture, overrides)))
+    sum += element_count(spec.shape);
   return sum;
 }
 

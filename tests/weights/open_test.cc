@@ -7,7 +7,7 @@
 #include "tests/support/paths.h"
 #include "tests/weights/support.h"
 #include "weights/checkpoint.h"
-#include "weights/demand.h"
+#include "weights/tensor_list.h"
 
 namespace vit::weights {
 namespace {
@@ -65,11 +65,11 @@ Recipe hugging_face_recipe(size_t resize, size_t crop, bool imagenet, Interpolat
 /// Everything the configuration demands is there, in the right shape, and nothing else.
 void expect_complete(const Checkpoint& checkpoint) {
   size_t count = 0;
-  for (const auto& demand : demands(checkpoint.config)) {
-    const Weight* weight = checkpoint.find(demand.name);
-    ASSERT_TRUE(weight != nullptr || demand.optional) << demand.name;
+  for (const auto& spec : tensors_of(checkpoint.config)) {
+    const Weight* weight = checkpoint.find(spec.name);
+    ASSERT_TRUE(weight != nullptr || spec.optional) << spec.name;
     if (weight == nullptr) continue;
-    EXPECT_EQ(weight->shape(), demand.shape) << demand.name;
+    EXPECT_EQ(weight->shape(), spec.shape) << spec.name;
     ++count;
   }
   EXPECT_EQ(checkpoint.weights().size(), count);

@@ -3,8 +3,8 @@
 
 #include "tests/weights/support.h"
 #include "weights/checkpoint.h"
-#include "weights/demand.h"
 #include "weights/known/architectures.h"
+#include "weights/tensor_list.h"
 
 namespace vit::weights {
 namespace {
@@ -21,7 +21,7 @@ json model_args(json more) {
 void write_model(const Folder& folder, const Arguments& arguments, const json& args) {
   const ModelConfig config = config_of("vit_tiny_patch16_224", arguments);
   test::RawMap tensors;
-  for (const Demand& demand : demands(config)) tensors[demand.name] = test::numbered(demand.shape);
+  for (const TensorSpec& spec : tensors_of(config)) tensors[spec.name] = test::numbered(spec.shape);
   folder.write("model.safetensors", test::safetensors(tensors));
   folder.write("config.json", json{{"architecture", "vit_tiny_patch16_224"},
                                    {"num_classes", config.head.classes},

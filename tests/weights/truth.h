@@ -11,7 +11,7 @@
 
 #include "tests/weights/support.h"
 #include "weights/checkpoint.h"
-#include "weights/demand.h"
+#include "weights/tensor_list.h"
 
 namespace vit::weights::test {
 
@@ -32,9 +32,9 @@ inline ModelConfig tiny_config() {
 inline RawMap truth_of(const ModelConfig& config) {
   RawMap truth;
   float seed = 0.0f;
-  for (const auto& demand : demands(config))
-    if (!demand.name.ends_with("lambda_a") && !demand.name.ends_with("lambda_b"))
-      truth.emplace(demand.name, numbered(demand.shape, seed += 1.0f));
+  for (const auto& spec : tensors_of(config))
+    if (spec.role != TensorRole::kLambda || !spec.shape.empty())  // lambdas as vectors
+      truth.emplace(spec.name, numbered(spec.shape, seed += 1.0f));
   return truth;
 }
 

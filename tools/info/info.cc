@@ -5,12 +5,12 @@
 
 #include "tools/cli/cache.h"
 #include "tools/cli/model_files.h"
-#include "tools/info/model_cost.h"
 #include "tools/info/model_report.h"
 #include "tools/output/terminal.h"
 #include "weights/checkpoint.h"
-#include "weights/demand.h"
+#include "weights/cost.h"
 #include "weights/locate.h"
+#include "weights/tensor_list.h"
 
 namespace vit::tools {
 namespace {
@@ -51,9 +51,9 @@ std::string dtypes_of(const weights::Weight& weight) {
 /// In the order of the forward pass.
 std::vector<TensorRow> tensors_of(const weights::Checkpoint& checkpoint) {
   std::vector<TensorRow> rows;
-  for (const auto& demand : weights::demands(checkpoint.config))
-    if (const auto* weight = checkpoint.find(demand.name))
-      rows.push_back({demand.name, weights::to_string(weight->shape()), dtypes_of(*weight)});
+  for (const auto& spec : weights::tensors_of(checkpoint.config))
+    if (const auto* weight = checkpoint.find(spec.name))
+      rows.push_back({spec.name, weights::to_string(weight->shape()), dtypes_of(*weight)});
   return rows;
 }
 
@@ -83,9 +83,9 @@ ModelReport report_on(const std::string& model, size_t heads) {
   report.unused = checkpoint.unused;
   report.tensors = tensors_of(checkpoint);
   report.parameters = checkpoint.parameters();
-  report.multiply_adds = multiply_adds(checkpoint.config);
+  report.multiply_adds = weights::multiply_adds(checkpoint.config);
   report.weight_bytes = memory_of_weights(checkpoint);
-  report.activation_bytes = activation_bytes(checkpoint.config);
+  report.activation_bytes = weights::activation_bytes(checkpoint.config);
   return report;
 }
 

@@ -29,4 +29,10 @@ Matrix::Buffer Matrix::allocate(size_t count) {
   return Buffer(numbers);
 }
 
+Matrix copy_of(ConstMatrixView from) {
+  Matrix to(from.rows, from.cols);
+  for (size_t r = 0; r < from.rows; ++r) std::copy_n(from.row(r), from.cols, to.view().row(r));
+  return to;
+}
+
 }  // namespace vit

@@ -102,4 +102,7 @@ class Matrix {
   Buffer data_;
 };
 
+/// The same numbers, without gaps between the rows.
+Matrix copy_of(ConstMatrixView from);
+
 }  // namespace vit

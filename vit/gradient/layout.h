@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "vit/base/config.h"
-#include "weights/tensor.h"
+#include "weights/tensor_list.h"
 
 namespace vit::gradient {
 
 struct Slot {
-  std::string name;  ///< canonical, as in weights/demand.h
-  weights::Shape shape;
+  weights::TensorSpec spec;
   size_t offset = 0;  ///< of its first number
   size_t rows = 0;    ///< as a matrix
   size_t cols = 0;
 
+  const std::string& name() const { return spec.name; }
   size_t size() const { return rows * cols; }
 };
 

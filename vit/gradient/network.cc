@@ -10,20 +10,12 @@
 namespace vit::gradient {
 namespace {
 
-Matrix fixed_positions(const ModelConfig& c) {
-  if (c.embedding.positions == PositionKind::kSinusoidal1d)
-    return patch::sinusoidal_positions_1d(
-        (c.embedding.covered_prefix()) + c.embedding.grid().count(), c.encoder.width);
-  if (c.embedding.positions == PositionKind::kSinusoidal2d)
-    return patch::sinusoidal_positions_2d(c.embedding.grid(), c.encoder.width);
-  return {};
-}
-
 template <typename T>
 Network<T> blank_network(const ModelConfig& config, Layout layout) {
   Network<T> network{.config = config, .layout = std::move(layout), .numbers = {}};
   network.numbers.assign(network.layout.size(), T{0});
-  const Matrix fixed = fixed_positions(config);
+  if (config.embedding.positions == PositionKind::kLearned) return network;
+  const Matrix fixed = patch::positions_for(config.embedding, config.encoder.width, {});
   network.fixed_positions.resize(fixed.rows(), fixed.cols());
   for (size_t r = 0; r < fixed.rows(); ++r)
     for (size_t c = 0; c < fixed.cols(); ++c)
@@ -31,38 +23,17 @@ Network<T> blank_network(const ModelConfig& config, Layout layout) {
   return network;
 }
 
-/// A stored table for the grid of `config`: prefix rows as they are, the others resampled.
-std::vector<float> positions_for(const weights::Checkpoint& checkpoint, const ModelConfig& config,
-                                 const weights::Weight& table) {
-  const ModelConfig& stored = checkpoint.config;
-  const size_t covered =
-      stored.embedding.positions_cover_prefix ? stored.embedding.prefix.size() : 0;
-  Matrix all(covered + stored.embedding.position_grid.count(), stored.encoder.width);
-  if (table.size() != all.size())
-    fail(checkpoint.path, ": tensor 'pos_embed' holds ", table.size(), " numbers, expected ",
-         all.size());
-  table.read_rows(0, table.rows(), all.data());
-  weights::check_finite(table, 0, {all.data(), all.size()}, {checkpoint.path, "pos_embed"});
-  const Matrix grid = patch::resample_positions(
-      all.view().row_range(covered, stored.embedding.position_grid.count()),
-      stored.embedding.position_grid, config.embedding.grid(),
-      config.embedding.position_resampling);
-  std::vector<float> values(all.data(), all.data() + covered * stored.encoder.width);
-  values.insert(values.end(), grid.data(), grid.data() + grid.size());
-  return values;
-}
-
-std::vector<float> values_of(const weights::Checkpoint& checkpoint, const ModelConfig& config,
-                             const Slot& slot) {
-  const weights::Weight& weight = checkpoint.at(slot.name);
-  if (slot.name == "pos_embed") return positions_for(checkpoint, config, weight);
-  if (weight.size() != slot.size())
-    fail(checkpoint.path, ": tensor '", slot.name, "' has shape ",
-         weights::to_string(weight.shape()), ", expected ", weights::to_string(slot.shape));
-  std::vector<float> values(slot.size());
+/// The numbers of a tensor. A position table is resampled to the grid of `embedding`.
+std::vector<float> values_of(const weights::Checkpoint& checkpoint,
+                             const EmbeddingConfig& embedding, const Slot& slot) {
+  const weights::Weight& weight = checkpoint.at(slot.name());
+  std::vector<float> values(weight.size());
   weight.read_rows(0, weight.rows(), values.data());
-  weights::check_finite(weight, 0, values, {checkpoint.path, slot.name});
-  return values;
+  weights::check_finite(weight, 0, values, {checkpoint.path, slot.name()});
+  if (slot.spec.role != weights::TensorRole::kPositions) return values;
+  const ConstMatrixView stored{values.data(), values.size() / slot.cols, slot.cols};
+  const Matrix positions = patch::positions_for(embedding, slot.cols, stored);
+  return {positions.data(), positions.data() + positions.size()};
 }
 
 template <typename T>
@@ -105,14 +76,16 @@ Network<T> load_network(const weights::Checkpoint& checkpoint, size_t image_heig
   if (image_width != 0) config.embedding.image_width = image_width;
   patch::patch_grid(config.embedding.image_height, config.embedding.image_width,
                     config.embedding.patch_height, config.embedding.patch_width);
+  const EmbeddingConfig resized = config.embedding;  // still with the grid of the stored table
   config.embedding.position_grid = config.embedding.grid();
   validate(config, checkpoint.path);
   require_differentiable(config, checkpoint.path);
+  weights::check_tensors(checkpoint.config, checkpoint.weights(), checkpoint.path);
   Network<T> network = blank_network<T>(config, Layout(config, [&](std::string_view name) {
                                           return checkpoint.find(name) != nullptr;
                                         }));
   for (const Slot& slot : network.layout.slots()) {
-    const std::vector<float> values = values_of(checkpoint, config, slot);
+    const std::vector<float> values = values_of(checkpoint, resized, slot);
     for (size_t i = 0; i < values.size(); ++i)
       network.numbers[slot.offset + i] = static_cast<T>(values[i]);
   }

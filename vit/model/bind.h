@@ -1,4 +1,5 @@
-/// Checkpoint tensors to the parts of a model: the name, the shape and the field on one line.
+/// Checkpoint tensors to the parts of a model: the name and the field on one line. Shapes were
+/// checked against weights/tensor_list before, so that a part takes its sizes from its tensors.
 #pragma once
 
 #include <optional>
@@ -13,8 +14,8 @@
 
 namespace vit {
 
-/// A place in a checkpoint: names are looked up below its prefix, and shapes are demanded. Knows,
-/// too, in which precision linear layers found there are to run.
+/// A place in a checkpoint: names are looked up below its prefix. Also holds the precision in which
+/// the linear layers found there run.
 class WeightScope {
  public:
   explicit WeightScope(const weights::Checkpoint& checkpoint, std::string prefix = {},
@@ -29,9 +30,8 @@ class WeightScope {
   Precision precision_of(const weights::Weight& weight) const;
 
   bool has(std::string_view name) const;
-  size_t rows(std::string_view name) const;  ///< of a tensor that must be there
-  /// Throws an Error naming the tensor and both sizes when it does not hold rows x cols numbers.
-  const weights::Weight& demand(std::string_view name, size_t rows, size_t cols) const;
+  /// Throws an Error naming the checkpoint and the tensor if it is missing.
+  const weights::Weight& at(std::string_view name) const { return checkpoint_->at(path(name)); }
   /// Throws an Error naming the tensor if stored integers are not what the kernels can take.
   void check_int8(std::string_view name, std::span<const std::int8_t> row, float scale) const;
   /// Throws an Error naming this place if what differential attention subtracts is not finite.
@@ -42,9 +42,10 @@ class WeightScope {
   /// index of the first number that is not finite.
   void read_rows(std::string_view name, const weights::Weight& weight, size_t first, size_t count,
                  float* out) const;
-  std::vector<float> vector(std::string_view name, size_t n) const;
-  Matrix matrix(std::string_view name, size_t rows, size_t cols) const;
-  float scalar(std::string_view name) const { return vector(name, 1).front(); }
+  std::vector<float> vector(std::string_view name) const;
+  /// Rows of the last axis: [1, tokens, D] gives tokens x D.
+  Matrix matrix(std::string_view name) const;
+  float scalar(std::string_view name) const { return vector(name).front(); }
 
  private:
   std::string path(std::string_view name) const;
@@ -55,12 +56,10 @@ class WeightScope {
 };
 
 /// weight [out, in], and bias [out] if there is one.
-Linear bind_linear(const WeightScope& w, size_t out, size_t in);
-Norm bind_norm(const WeightScope& w, size_t width, const ModelConfig& config);
-/// `layer` decides the starting lambda of differential attention.
-Attention bind_attention(const WeightScope& w, const ModelConfig& config, size_t layer);
-Mlp bind_mlp(const WeightScope& w, const ModelConfig& config);
-Block bind_block(const WeightScope& w, const ModelConfig& config, size_t layer);
+Linear bind_linear(const WeightScope& w);
+Norm bind_norm(const WeightScope& w, const EncoderConfig& config);
+/// Block number `layer`, which decides the starting lambda of differential attention.
+Block bind_block(const WeightScope& w, const EncoderConfig& config, size_t layer);
 Head bind_head(const WeightScope& w, const ModelConfig& config);
 
 }  // namespace vit

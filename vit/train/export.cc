@@ -13,8 +13,9 @@ weights::Checkpoint as_checkpoint(const gradient::NetworkView<float>& network,
   checkpoint.labels = identity.labels;
   for (const gradient::Slot& slot : network.layout.slots())
     checkpoint.add(
-        slot.name,
-        weights::Tensor{weights::DType::kF32, slot.shape, weights::contiguous_strides(slot.shape),
+        slot.name(),
+        weights::Tensor{weights::DType::kF32, slot.spec.shape,
+                        weights::contiguous_strides(slot.spec.shape),
                         reinterpret_cast<const std::byte*>(network.numbers.data() + slot.offset)});
   return checkpoint;
 }

@@ -12,8 +12,11 @@ namespace vit::train {
 namespace {
 
 using gradient::Slot;
+using weights::TensorPart;
+using weights::TensorRole;
 
 constexpr double kSpread = 0.02;
+constexpr float kLayerScale = 0.1f;
 /// Projected patches of unit pixels spread by this: what a convolution starts with elsewhere.
 constexpr double kPatchSpread = 0.6;
 /// How alike queries and keys start, and how strongly the values' way through the projection
@@ -30,19 +33,31 @@ void fill_normal(std::span<float> numbers, double spread, Random& random) {
   for (float& x : numbers) x = static_cast<float>(spread * random.truncated_normal());
 }
 
+double spread_of(const Slot& slot) {
+  const bool patches =
+      slot.spec.role == TensorRole::kKernel && slot.spec.part == TensorPart::kEmbedding;
+  return patches ? kPatchSpread / std::sqrt(static_cast<double>(slot.cols)) : kSpread;
+}
+
 void initialize_plain(const Slot& slot, std::span<float> numbers, Random& random) {
-  const bool token =
-      slot.name.ends_with("_token") || slot.name == "pos_embed" || slot.name == "attn_pool.latent";
-  if (slot.name.ends_with(".gamma"))
-    std::fill(numbers.begin(), numbers.end(), 1e-1f);
-  else if (slot.shape.size() < 2 && slot.name.ends_with(".weight"))
-    std::fill(numbers.begin(), numbers.end(), 1.0f);  // norms
-  else if (slot.name == "patch_embed.proj.weight")
-    fill_normal(numbers, kPatchSpread / std::sqrt(static_cast<double>(slot.cols)), random);
-  else if (slot.shape.size() >= 2 || token)
-    fill_normal(numbers, kSpread, random);
-  else
-    std::fill(numbers.begin(), numbers.end(), 0.0f);
+  switch (slot.spec.role) {
+    case TensorRole::kLayerScale:
+      std::ranges::fill(numbers, kLayerScale);
+      break;
+    case TensorRole::kNormGain:
+      std::ranges::fill(numbers, 1.0f);
+      break;
+    case TensorRole::kKernel:
+    case TensorRole::kToken:
+    case TensorRole::kPositions:
+      fill_normal(numbers, spread_of(slot), random);
+      break;
+    case TensorRole::kBias:
+    case TensorRole::kNormBias:
+    case TensorRole::kLambda:
+      std::ranges::fill(numbers, 0.0f);
+      break;
+  }
 }
 
 /// Rows of a random orthogonal matrix, by Gram and Schmidt.
@@ -102,10 +117,11 @@ void initialize_mimetic(gradient::Network<float>& network, Random& random) {
   const ModelConfig& c = network.config;
   if (c.encoder.key_value_heads != c.encoder.heads) return;
   for (const Slot& slot : network.layout.slots()) {
-    if (slot.name == "pos_embed") initialize_positions(c, numbers_of(network, slot));
-    if (!slot.name.ends_with(".attn.qkv.weight")) continue;
-    const std::string stem =
-        slot.name.substr(0, slot.name.size() - std::string("qkv.weight").size());
+    if (slot.spec.role == TensorRole::kPositions)
+      initialize_positions(c, numbers_of(network, slot));
+    if (slot.spec.stacked != 3) continue;  // not queries, keys and values
+    const std::string& name = slot.name();
+    const std::string stem = name.substr(0, name.size() - std::string_view("qkv.weight").size());
     const std::span<float> qkv = numbers_of(network, slot);
     initialize_queries_and_keys(c, qkv, random);
     initialize_values(c, qkv.subspan(2 * c.encoder.width * c.encoder.width),
@@ -137,10 +153,9 @@ gradient::Network<float> with_new_head(const gradient::Network<float>& network, 
   result.numbers.resize(result.layout.size());
   Random random({seed, 0x4ead});
   for (const Slot& slot : result.layout.slots()) {
-    const Slot* before = network.layout.find(slot.name);
+    const Slot* before = network.layout.find(slot.name());
     const std::span<float> numbers = numbers_of(result, slot);
-    const bool head = slot.name.starts_with("head.") || slot.name.starts_with("head_dist.");
-    if (head || before == nullptr)
+    if (slot.spec.part == TensorPart::kClassifier || before == nullptr)
       initialize_plain(slot, numbers, random);
     else
       std::copy_n(network.numbers.begin() + static_cast<std::ptrdiff_t>(before->offset),

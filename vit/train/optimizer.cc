@@ -22,22 +22,14 @@ std::span<T> chunk_of(std::span<T> numbers, size_t i) {
 }
 
 /// 0: the embedding, 1: the first block, …, depth + 1: what follows the blocks.
-size_t layer_of(const std::string& name, size_t depth) {
-  constexpr std::string_view kBlocks = "blocks.";
-  if (name.starts_with(kBlocks)) return std::stoul(name.substr(kBlocks.size())) + 1;
-  for (const auto* start :
-       {"patch_embed.", "cls_token", "dist_token", "reg_token", "pos_embed", "norm_pre."})
-    if (name.starts_with(start)) return 0;
-  return depth + 1;
-}
-
-bool decays(const gradient::Slot& slot) {
-  return slot.shape.size() > 1 && slot.name.ends_with(".weight");
+size_t layer_of(const weights::TensorSpec& spec, size_t depth) {
+  if (spec.layer) return *spec.layer + 1;
+  return spec.part == weights::TensorPart::kEmbedding ? 0 : depth + 1;
 }
 
 /// Queries, keys and values lie in one slot, but are matrices of their own.
 std::vector<Group> matrices_of(const gradient::Slot& slot, Group group) {
-  const size_t parts = slot.name.ends_with(".qkv.weight") && slot.rows % 3 == 0 ? 3 : 1;
+  const size_t parts = slot.spec.stacked;
   group.size /= parts;
   group.rows = slot.rows / parts;
   group.cols = slot.cols;
@@ -104,12 +96,12 @@ std::vector<Group> make_groups(const gradient::Layout& layout, const ModelConfig
                                double layer_decay, Method method) {
   std::vector<Group> groups;
   for (const gradient::Slot& slot : layout.slots()) {
-    const size_t distance = config.encoder.depth + 1 - layer_of(slot.name, config.encoder.depth);
+    const size_t distance = config.encoder.depth + 1 - layer_of(slot.spec, config.encoder.depth);
     Group group{.offset = slot.offset,
                 .size = slot.size(),
                 .rate = std::pow(layer_decay, static_cast<double>(distance)),
-                .decays = decays(slot)};
-    if (method == Method::kMuon && group.decays && slot.name.starts_with("blocks."))
+                .decays = slot.spec.role == weights::TensorRole::kKernel};
+    if (method == Method::kMuon && group.decays && slot.spec.layer)
       for (Group& part : matrices_of(slot, group)) groups.push_back(part);
     else
       groups.push_back(group);

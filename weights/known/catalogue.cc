@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "weights/demand.h"
 #include "weights/known/architectures.h"
 #include "weights/known/resources.h"
+#include "weights/tensor_list.h"
 
 namespace vit::weights {
 namespace {
@@ -57,8 +57,9 @@ size_t parameters_of(const CatalogueModel& model) {
       config_of(model.architecture, {{"num_classes", std::to_string(model.classes)}});
   if (model.class_and_mean) config.head.pooling = Pooling::kClassAndMean;
   size_t sum = 0;
-  for (const auto& demand : demands(config))
-    if (!demand.optional) sum += element_count(demand.shape);
+  for_each_tensor(config, [&](const TensorSpec& spec) {
+    if (!spec.optional) sum += spec.size();
+  });
   return sum;
 }
 

@@ -5,8 +5,8 @@
 #include <list>
 
 #include "vit/base/error.h"
-#include "weights/demand.h"
 #include "weights/save.h"
+#include "weights/tensor_list.h"
 
 namespace vit::test {
 namespace {
@@ -134,17 +134,13 @@ void save_random_model(const std::filesystem::path& path, const ModelConfig& con
   const bool vectors = dice.coin();  // of the two forms of lambda
   std::list<std::vector<float>> numbers;
   weights::WeightMap weights;
-  for (const weights::Demand& demand : weights::demands(config)) {
-    const bool scalar = demand.name.ends_with("lambda_a") || demand.name.ends_with("lambda_b");
-    if (demand.optional && (scalar ? vectors : !vectors) &&
-        demand.name.find("lambda_") != std::string::npos)
-      continue;
-    auto& values = numbers.emplace_back(weights::element_count(demand.shape));
+  for (const weights::TensorSpec& spec : weights::tensors_of(config)) {
+    if (spec.role == weights::TensorRole::kLambda && vectors == spec.shape.empty()) continue;
+    auto& values = numbers.emplace_back(weights::element_count(spec.shape));
     for (float& value : values) value = gain * 0.3f * dice.normal();
-    weights.emplace(demand.name,
-                    weights::Tensor{weights::DType::kF32, demand.shape,
-                                    weights::contiguous_strides(demand.shape),
-                                    reinterpret_cast<const std::byte*>(values.data())});
+    weights.emplace(spec.name, weights::Tensor{weights::DType::kF32, spec.shape,
+                                               weights::contiguous_strides(spec.shape),
+                                               reinterpret_cast<const std::byte*>(values.data())});
   }
   using weights::DType;
   const DType dtype =

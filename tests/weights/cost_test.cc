@@ -1,23 +1,21 @@
-#include "tools/info/model_cost.h"
+#include "weights/cost.h"
 
 #include <gtest/gtest.h>
 
-#include "tools/info/model_report.h"
-#include "tools/output/format.h"
 #include "weights/known/architectures.h"
 #include "weights/known/catalogue.h"
 
-namespace vit::tools {
+namespace vit::weights {
 namespace {
 
 double giga(std::string_view architecture) {
-  return static_cast<double>(multiply_adds(weights::config_of(architecture))) / 1e9;
+  return static_cast<double>(multiply_adds(config_of(architecture))) / 1e9;
 }
 
 TEST(ModelCost, CountsEveryMatrixProduct) {
   // 12 blocks over 197 tokens: projections, MLP, scores and values; 196 patches; 1000 classes.
   constexpr std::uint64_t kBlock = 197 * 192 * (4 * 192 + 2 * 768) + 2 * 197 * 197 * 192;
-  EXPECT_EQ(multiply_adds(weights::config_of("deit_tiny_patch16_224")),
+  EXPECT_EQ(multiply_adds(config_of("deit_tiny_patch16_224")),
             12 * kBlock + 196 * 768 * 192 + 192 * 1000);
 }
 
@@ -32,7 +30,7 @@ TEST(ModelCost, AgreesWithThePublishedFigures) {
 }
 
 TEST(ModelCost, GrowsWithTheImage) {
-  ModelConfig config = weights::config_of("vit_base_patch16_224");
+  ModelConfig config = config_of("vit_base_patch16_224");
   const auto small = activation_bytes(config);
   config.embedding.image_height = config.embedding.image_width = 448;
   EXPECT_GT(activation_bytes(config), 3 * small);
@@ -41,7 +39,7 @@ TEST(ModelCost, GrowsWithTheImage) {
 // The published counts of google's vision_transformer, with 1000 classes.
 TEST(Catalogue, CountsTheKnownParameters) {
   const auto parameters = [](std::string_view name) {
-    return weights::parameters_of(weights::find_in_catalogue(name).at(0));
+    return parameters_of(find_in_catalogue(name).at(0));
   };
   EXPECT_EQ(parameters("vit-base-patch16-224"), 86'567'656u);
   EXPECT_EQ(parameters("google/vit-large-patch16-224"), 304'326'632u);
@@ -49,25 +47,12 @@ TEST(Catalogue, CountsTheKnownParameters) {
 }
 
 TEST(Catalogue, KnowsEveryArchitectureItNames) {
-  for (const auto& model : weights::catalogue()) {
-    EXPECT_NE(weights::find_architecture(model.architecture), nullptr) << model.name;
-    EXPECT_EQ(weights::find_in_catalogue(model.name).size(), 1u) << model.name;
-    EXPECT_EQ(weights::find_in_catalogue(model.hub).size(), 1u) << model.hub;
+  for (const auto& model : catalogue()) {
+    EXPECT_NE(find_architecture(model.architecture), nullptr) << model.name;
+    EXPECT_EQ(find_in_catalogue(model.name).size(), 1u) << model.name;
+    EXPECT_EQ(find_in_catalogue(model.hub).size(), 1u) << model.hub;
   }
 }
 
-TEST(Formats, AreForPeople) {
-  EXPECT_EQ(format_bytes(999), "999 bytes");
-  EXPECT_EQ(format_bytes(1000), "1.0 kB");
-  EXPECT_EQ(format_bytes(999'949), "999.9 kB");
-  EXPECT_EQ(format_bytes(999'950), "1.0 MB");
-  EXPECT_EQ(format_bytes(346'293'852), "346.3 MB");
-  EXPECT_EQ(format_bytes(1'217'000'000), "1.22 GB");
-  EXPECT_EQ(format_count(0), "0");
-  EXPECT_EQ(format_count(999), "999");
-  EXPECT_EQ(format_count(1000), "1,000");
-  EXPECT_EQ(format_count(86'567'656), "86,567,656");
-}
-
 }  // namespace
-}  // namespace vit::tools
+}  // namespace vit::weights

@@ -1,0 +1,22 @@
+#include "tools/output/format.h"
+
+#include <gtest/gtest.h>
+
+namespace vit::tools {
+namespace {
+
+TEST(Formats, AreForPeople) {
+  EXPECT_EQ(format_bytes(999), "999 bytes");
+  EXPECT_EQ(format_bytes(1000), "1.0 kB");
+  EXPECT_EQ(format_bytes(999'949), "999.9 kB");
+  EXPECT_EQ(format_bytes(999'950), "1.0 MB");
+  EXPECT_EQ(format_bytes(346'293'852), "346.3 MB");
+  EXPECT_EQ(format_bytes(1'217'000'000), "1.22 GB");
+  EXPECT_EQ(format_count(0), "0");
+  EXPECT_EQ(format_count(999), "999");
+  EXPECT_EQ(format_count(1000), "1,000");
+  EXPECT_EQ(format_count(86'567'656), "86,567,656");
+}
+
+}  // namespace
+}  // namespace vit::tools

@@ -1,0 +1,208 @@
+#include "weights/tensor_list.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "vit/base/error.h"
+
+namespace vit::weights {
+namespace {
+
+/// Hands over one tensor after the other. What tensors of one part have in common is in `common`.
+class Lister {
+ public:
+  Lister(const EncoderConfig& encoder, const UseTensor& use) : e(encoder), use_(use) {}
+
+  const EncoderConfig& e;
+  TensorSpec common{};
+
+  void add(std::string name, Shape shape, TensorRole role, bool optional = false) const {
+    TensorSpec spec = common;
+    spec.name = std::move(name);
+    spec.shape = std::move(shape);
+    spec.role = role;
+    spec.optional = optional;
+    use_(spec);
+  }
+  void kernel(const std::string& name, Shape shape, size_t stacked = 1) const {
+    TensorSpec spec = common;
+    spec.name = name + ".weight";
+    spec.shape = std::move(shape);
+    spec.stacked = stacked;
+    use_(spec);
+  }
+  void bias(const std::string& name, size_t outputs, bool optional = false) const {
+    add(name + ".bias", {outputs}, TensorRole::kBias, optional);
+  }
+  void linear(const std::string& name, size_t outputs, size_t inputs, bool has_bias) const {
+    kernel(name, {outputs, inputs});
+    if (has_bias) bias(name, outputs);
+  }
+  void norm(const std::string& name, size_t width) const {
+    add(name + ".weight", {width}, TensorRole::kNormGain);
+    if (e.norm == NormKind::kLayerNorm) add(name + ".bias", {width}, TensorRole::kNormBias);
+  }
+
+ private:
+  const UseTensor& use_;
+};
+
+void list_embedding(const Lister& list, const EmbeddingConfig& c) {
+  const size_t width = list.e.width;
+  list.kernel("patch_embed.proj", {width, c.channels, c.patch_height, c.patch_width});
+  if (c.patch_bias) list.bias("patch_embed.proj", width);
+  if (c.patch_norm) list.norm("patch_embed.norm", width);
+
+  const auto add_tokens = [&](const char* name, PrefixToken kind) {
+    const auto count = static_cast<size_t>(std::count(c.prefix.begin(), c.prefix.end(), kind));
+    if (count != 0)
+      list.add(name, {1, kind == PrefixToken::kRegister ? count : 1, width}, TensorRole::kToken);
+  };
+  add_tokens("cls_token", PrefixToken::kClass);
+  add_tokens("dist_token", PrefixToken::kDistillation);
+  add_tokens("reg_token", PrefixToken::kRegister);
+  if (c.positions == PositionKind::kLearned)
+    list.add("pos_embed", {1, c.covered_prefix() + c.position_grid.count(), width},
+             TensorRole::kPositions);
+  if (c.norm_before_blocks) list.norm("norm_pre", width);
+}
+
+void list_attention(const Lister& list, const std::string& name) {
+  const EncoderConfig& e = list.e;
+  const bool differential = e.attention == AttentionKind::kDifferential;
+  const size_t d = e.head_width(), normed = differential ? d / 2 : d;
+  list.kernel(name + ".qkv", {e.qkv_rows(), e.width}, e.key_value_heads == e.heads ? 3 : 1);
+  if (e.qkv_bias) list.bias(name + ".qkv", e.qkv_rows());
+  if (e.qk_norm) {
+    list.norm(name + ".q_norm", normed);
+    list.norm(name + ".k_norm", normed);
+  }
+  if (differential) {
+    // Either four vectors or two numbers, whichever the file has: check_tensors() sees to it.
+    for (const auto* lambda : {"q1", "k1", "q2", "k2"})
+      list.add(name + ".lambda_" + lambda, {d / 2}, TensorRole::kLambda, true);
+    for (const auto* lambda : {"a", "b"})
+      list.add(name + ".lambda_" + lambda, {}, TensorRole::kLambda, true);
+    list.add(name + ".sub_norm.weight", {d}, TensorRole::kNormGain);
+  }
+  if (e.attention_norm) list.norm(name + ".norm", e.width);
+  list.linear(name + ".proj", e.width, e.heads * d, e.projection_bias);
+}
+
+void list_mlp(const Lister& list, const std::string& name) {
+  const EncoderConfig& e = list.e;
+  const bool parallel = e.block == BlockKind::kParallel;
+  list.linear(name + ".fc1", e.mlp_rows(), e.width, e.mlp_bias || parallel);
+  if (e.mlp_norm) list.norm(name + ".norm", e.mlp_width);
+  list.kernel(name + ".fc2", {e.width, e.mlp_width});
+  // A projection fused with the attention's has one bias for both.
+  if (e.mlp_bias) list.bias(name + ".fc2", e.width, parallel);
+}
+
+void list_branch(const Lister& list, const std::string& name) {
+  const EncoderConfig& e = list.e;
+  const auto layer_scale = [&](const char* scale) {
+    if (e.layer_scale) list.add(name + scale, {e.width}, TensorRole::kLayerScale);
+  };
+  const bool parallel = e.block == BlockKind::kParallel;
+  list.norm(name + ".norm1", e.width);
+  list_attention(list, name + ".attn");
+  layer_scale(".ls1.gamma");
+  if (!parallel) list.norm(name + ".norm2", e.width);
+  list_mlp(list, name + ".mlp");
+  if (!parallel) layer_scale(".ls2.gamma");
+}
+
+void list_attention_pool(Lister& list) {
+  const size_t width = list.e.width;
+  list.add("attn_pool.latent", {1, 1, width}, TensorRole::kToken);
+  list.linear("attn_pool.q", width, width, true);
+  list.common.input = KernelInput::kPooledTokens;
+  list.linear("attn_pool.kv", 2 * width, width, true);
+  list.common.input = KernelInput::kOneRow;
+  list.linear("attn_pool.proj", width, width, true);
+  list.norm("attn_pool.norm", width);
+  list.linear("attn_pool.mlp.fc1", list.e.mlp_width, width, true);
+  list.linear("attn_pool.mlp.fc2", width, list.e.mlp_width, true);
+}
+
+void list_head(Lister& list, const ModelConfig& c) {
+  list.common = {.name = {}, .shape = {}, .part = TensorPart::kPooling};
+  if (c.head.final_norm) list.norm("norm", c.encoder.width);
+  if (c.head.pooling == Pooling::kAttention) list_attention_pool(list);
+  if (c.head.pooled_norm) list.norm("fc_norm", c.pooled_width());
+  if (c.head.pre_logits != 0) list.linear("pre_logits", c.head.pre_logits, c.pooled_width(), true);
+  list.common.part = TensorPart::kClassifier;
+  if (c.head.classes == 0) return;
+  list.linear("head", c.head.classes, c.classifier_inputs(), c.head.head_bias);
+  if (c.head.distilled_head)
+    list.linear("head_dist", c.head.classes, c.classifier_inputs(), c.head.head_bias);
+}
+
+/// Four vectors or two numbers, but one of them whole. `name` ends in "lambda_q1".
+void check_lambdas(const std::string& name, const WeightMap& weights, const std::string& where) {
+  const std::string stem = name.substr(0, name.size() - 2);
+  const bool numbers = weights.contains(stem + "a") || weights.contains(stem + "b");
+  const std::vector<std::string> needed = numbers
+                                              ? std::vector<std::string>{"a", "b"}
+                                              : std::vector<std::string>{"q1", "k1", "q2", "k2"};
+  for (const auto& lambda : needed)
+    if (!weights.contains(stem + lambda)) fail(where, ": tensor '", stem, lambda, "' is missing");
+}
+
+void check_tensor(const TensorSpec& spec, const WeightMap& weights, const std::string& where) {
+  if (spec.role == TensorRole::kLambda && spec.name.ends_with("_q1"))
+    check_lambdas(spec.name, weights, where);
+  const auto found = weights.find(spec.name);
+  if (found == weights.end()) {
+    if (!spec.optional) fail(where, ": tensor '", spec.name, "' is missing");
+  } else if (found->second.shape() != spec.shape) {
+    fail(where, ": tensor '", spec.name, "' has shape ", to_string(found->second.shape()),
+         ", expected ", to_string(spec.shape));
+  }
+}
+
+}  // namespace
+
+size_t TensorSpec::rows() const {
+  const bool stored_as_one = shape.size() == 3 && shape[0] == 1;
+  return stored_as_one ? shape[1] : shape.empty() ? 1 : shape[0];
+}
+
+size_t TensorSpec::size() const {
+  return element_count(shape);
+}
+
+void for_each_block_tensor(const EncoderConfig& config, const std::string& prefix,
+                           const UseTensor& use) {
+  Lister list(config, use);
+  list.common.part = TensorPart::kBlock;
+  list.common.input = KernelInput::kTokens;
+  for (size_t layer = 0; layer < config.depth; ++layer) {
+    list.common.layer = layer;
+    const std::string block = prefix + "blocks." + std::to_string(layer);
+    if (config.branches == 1) list_branch(list, block);
+    for (size_t i = 0; config.branches > 1 && i < config.branches; ++i)
+      list_branch(list, block + ".branches." + std::to_string(i));
+  }
+}
+
+void for_each_tensor(const ModelConfig& config, const UseTensor& use) {
+  Lister list(config.encoder, use);
+  list.common.input = KernelInput::kPatches;
+  list_embedding(list, config.embedding);
+  for_each_block_tensor(config.encoder, "", use);
+  list_head(list, config);
+}
+
+std::vector<TensorSpec> tensors_of(const ModelConfig& config) {
+  std::vector<TensorSpec> all;
+  for_each_tensor(config, [&](const TensorSpec& spec) { all.push_back(spec); });
+  return all;
+}
+
+void check_tensors(const ModelConfig& config, const WeightMap& weights, const std::string& where) {
+  for_each_tensor(config, [&](const TensorSpec& spec) { check_tensor(spec, weights, where); });
+}
+
+}  // namespace vit::weights

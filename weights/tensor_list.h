@@ -1,0 +1,62 @@
+/// The tensors of a model: the only place that knows their names, shapes and roles. Opening,
+/// binding, saving, initialising, weight decay, quantising, cost and the gradient's layout read
+/// this list.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vit/base/config.h"
+#include "weights/layouts/rules.h"
+
+namespace vit::weights {
+
+enum class TensorRole {
+  kKernel,  ///< of a matrix product, outputs first
+  kBias,
+  kNormGain,
+  kNormBias,
+  kToken,       ///< a learned token or query
+  kPositions,   ///< one row per position
+  kLayerScale,  ///< factors on what a sublayer adds
+  kLambda,      ///< of differential attention
+};
+
+enum class TensorPart { kEmbedding, kBlock, kPooling, kClassifier };
+
+/// The rows that the product with a kernel has for one image.
+enum class KernelInput { kPatches, kTokens, kPooledTokens, kOneRow };
+
+struct TensorSpec {
+  std::string name;
+  Shape shape;
+  TensorRole role = TensorRole::kKernel;
+  TensorPart part = TensorPart::kEmbedding;
+  std::optional<size_t> layer{};             ///< of a block's tensor
+  KernelInput input = KernelInput::kOneRow;  ///< of a kernel
+  size_t stacked = 1;                        ///< matrices of equal size below each other: q, k, v
+  bool optional = false;                     ///< a model of this configuration may lack it
+
+  /// As a matrix: tokens and tables are stored as [1, rows, D], all others have their rows first.
+  size_t rows() const;
+  size_t size() const;
+};
+
+using UseTensor = std::function<void(const TensorSpec&)>;
+
+/// Every tensor that a model of this configuration has, in the order of the forward pass. Makes no
+/// list: a hostile configuration may name thousands of layers that its file does not hold.
+void for_each_tensor(const ModelConfig& config, const UseTensor& use);
+
+/// The blocks alone, called `prefix` + "blocks.0…": every tower is made of them.
+void for_each_block_tensor(const EncoderConfig& config, const std::string& prefix,
+                           const UseTensor& use);
+
+std::vector<TensorSpec> tensors_of(const ModelConfig& config);
+
+/// Throws an Error naming the first tensor that is missing or has another shape.
+void check_tensors(const ModelConfig& config, const WeightMap& weights, const std::string& where);
+
+}  // namespace vit::weights
