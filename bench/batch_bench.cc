@@ -23,6 +23,7 @@
 #include "tools/batch/batch.h"
 #include "vit/base/thread_pool.h"
 #include "vit/model/load.h"
+#include "vit/model/runner.h"
 #include "weights/known/architectures.h"
 #include "weights/save.h"
 
@@ -94,30 +95,25 @@ class Material {
   test::Folder folder_;
 };
 
-/// As many images through the model, one per worker, from pixels that are there.
+/// The same number of images through the model, one per worker, from ready pixels.
 class Alone {
  public:
   Alone(const Material& material, size_t images)
       : model_(load_model(weights::open(material.model()))), images_(images) {
-    for (size_t i = 0; i < pool_.size(); ++i) {
-      workspaces_.push_back(std::make_unique<ModelWorkspace>(model_));
-      outputs_.emplace_back(model_.config.outputs());
-    }
+    for (size_t i = 0; i < pool_.size(); ++i) runners_.emplace_back(model_, Recipe{});
   }
   void operator()() {
-    pool_.run(images_,
-              [&](size_t, size_t worker) { run(model_, *workspaces_[worker], outputs_[worker]); });
+    pool_.run(images_, [&](size_t, size_t worker) { runners_[worker].logits(); });
   }
   double one() {
-    return seconds([&] { run(model_, *workspaces_[0], outputs_[0]); });
+    return seconds([&] { runners_[0].logits(); });
   }
 
  private:
   Model model_;
   size_t images_;
   ThreadPool pool_;
-  std::vector<std::unique_ptr<ModelWorkspace>> workspaces_;
-  std::vector<std::vector<float>> outputs_;
+  std::vector<Runner> runners_;
 };
 
 void batch(const Material& material) {

@@ -16,25 +16,23 @@ struct Subject {
   explicit Subject(const char* architecture)
       : checkpoint(test::random_checkpoint(weights::config_of(architecture))),
         model(load_model(checkpoint)),
-        workspace(model),
-        output(model.config.outputs()) {
-    workspace.pixels = test::random_matrix(3, workspace.pixels.cols(), 5);
-    forward();  // fills workspace.patches
+        runner(model, checkpoint.recipe) {
+    const Matrix pixels = test::random_matrix(3, runner.pixels().cols, 5);
+    std::copy_n(pixels.data(), pixels.size(), runner.pixels().data);
+    forward();  // fills runner.workspace().patches
   }
-  void forward() { run(model, workspace, output); }
+  void forward() { runner.logits(); }
 
   weights::Checkpoint checkpoint;
   Model model;
-  ModelWorkspace workspace;
-  std::vector<float> output;
+  Runner runner;
 };
 
 /// Every attention matrix kept.
 void maps(benchmark::State& state, const char* architecture) {
   Subject subject(architecture);
   interleave(
-      state,
-      [&] { benchmark::DoNotOptimize(interpret::capture(subject.model, subject.workspace)); },
+      state, [&] { benchmark::DoNotOptimize(interpret::capture(subject.runner)); },
       [&] { subject.forward(); }, Clock::kProcessor);
 }
 
@@ -45,7 +43,7 @@ void relevance(benchmark::State& state, const char* architecture) {
   interleave(
       state,
       [&] {
-        interpret::Explanation explanation(network, subject.workspace.patches);
+        interpret::Explanation explanation(network, subject.runner.workspace().patches);
         benchmark::DoNotOptimize(
             explanation.relevance(7, {.query = interpret::default_query(network.config)}));
       },

@@ -6,7 +6,7 @@
 namespace vit::patch {
 
 void embed(const PatchEmbedding& embedding, ConstMatrixView patches, MatrixView tokens,
-           ThreadPool* pool) {
+           const Execution& execution) {
   const size_t prefix = embedding.prefix.rows();
   assert(tokens.rows == prefix + patches.rows);
   for (size_t r = 0; r < prefix; ++r)
@@ -14,13 +14,13 @@ void embed(const PatchEmbedding& embedding, ConstMatrixView patches, MatrixView 
 
   const MatrixView projected = tokens.row_range(prefix, patches.rows);
   if (embedding.norm.identity()) {
-    apply(embedding.project, patches, projected, {.residual = embedding.positions}, pool);
+    apply(embedding.project, patches, projected, {.residual = embedding.positions}, execution.pool);
   } else {
-    apply(embedding.project, patches, projected, {}, pool);
-    normalize(embedding.norm, projected, projected, pool);
-    if (!embedding.positions.empty()) add(embedding.positions, {}, projected, pool);
+    apply(embedding.project, patches, projected, {}, execution.pool);
+    normalize(embedding.norm, projected, projected, execution);
+    if (!embedding.positions.empty()) add(embedding.positions, {}, projected, execution);
   }
-  normalize(embedding.pre_norm, tokens, tokens, pool);
+  normalize(embedding.pre_norm, tokens, tokens, execution);
 }
 
 }  // namespace vit::patch

@@ -4,7 +4,6 @@
 
 #include "vit/base/config.h"
 #include "vit/base/matrix.h"
-#include "vit/base/thread_pool.h"
 #include "vit/kernels/linear.h"
 #include "vit/kernels/rowwise.h"
 
@@ -23,6 +22,6 @@ struct PatchEmbedding {
 
 /// patches [N, 3·P·P] to tokens [prefix + N, D].
 void embed(const PatchEmbedding& embedding, ConstMatrixView patches, MatrixView tokens,
-           ThreadPool* pool = nullptr);
+           const Execution& execution = {});
 
 }  // namespace vit::patch

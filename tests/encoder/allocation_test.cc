@@ -47,11 +47,11 @@ TEST(Allocation, NoneHappensPerSequenceOnceTheWorkspaceIsWarm) {
   for (ThreadPool* workers : {static_cast<ThreadPool*>(nullptr), &pool}) {
     Matrix tokens = test::random_matrix(20, test::kEncoderWidth, 5);
     Workspace workspace(workspace_shape(encoder, 20));
-    workspace.pool = workers;
-    encode(encoder, tokens, workspace);
+    const Resources resources{workspace, {.pool = workers}};
+    encode(encoder, tokens, resources);
     const size_t before = allocations;
-    for (size_t wanted = 0; wanted < 5; ++wanted)
-      encode(encoder, tokens, workspace, nullptr, {.wanted = wanted});
+    for (size_t needed = 0; needed < 5; ++needed)
+      encode(encoder, tokens, resources, nullptr, {.needed_tokens = needed});
     EXPECT_EQ(allocations, before);
   }
 #endif

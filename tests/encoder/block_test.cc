@@ -189,7 +189,7 @@ TEST(Block, WantedTokensAreTheSameAsAmongAllOfThemInEveryKind) {
     const Matrix all = run(block), before = test::random_matrix(kTokens, kWidth, 99);
     Matrix x = test::random_matrix(kTokens, kWidth, 99);
     Workspace workspace(workspace_shape(block, kTokens));
-    EXPECT_EQ(forward(block, {.wanted = 2}, workspace, x).rows, 2u);
+    EXPECT_EQ(forward(block, {.needed_tokens = 2}, workspace, x).rows, 2u);
     for (size_t r = 0; r < kTokens; ++r)
       for (size_t c = 0; c < kWidth; ++c) {
         ASSERT_EQ(x(r, c), r < 2 ? all(r, c) : before(r, c)) << static_cast<int>(block.kind);

@@ -12,11 +12,11 @@ namespace {
 
 constexpr size_t kTokens = 11;
 
-Matrix encoded(const Encoder& encoder, const EncoderTaps* taps, ThreadPool* pool = nullptr) {
+Matrix encoded(const Encoder& encoder, const EncoderTaps* taps, ThreadPool* pool = nullptr,
+               const EncoderInput& input = {}) {
   Matrix tokens = test::random_matrix(kTokens, test::kEncoderWidth, 5);
   Workspace workspace(workspace_shape(encoder, kTokens));
-  workspace.pool = pool;
-  encode(encoder, tokens, workspace, taps);
+  encode(encoder, tokens, {workspace, {.pool = pool}}, taps, input);
   return tokens;
 }
 
@@ -49,49 +49,50 @@ TEST(Encoder, TapsAndWorkersChangeNoBit) {
   EXPECT_EQ(0, std::memcmp(plain.data(), shared.data(), plain.size() * sizeof(float)));
 }
 
-/// The wanted rows of a pass that was asked for no others.
-Matrix first_rows(const Encoder& encoder, size_t wanted, const EncoderTaps* taps,
-                  TokenMerge* merge = nullptr) {
+/// The rows that a pass returns.
+Matrix first_rows(const Encoder& encoder, const EncoderInput& input,
+                  const EncoderTaps* taps = nullptr) {
   Matrix tokens = test::random_matrix(kTokens, test::kEncoderWidth, 5);
   Workspace workspace(workspace_shape(encoder, kTokens));
-  const MatrixView left =
-      encode(encoder, tokens, workspace, taps, {.merge = merge, .wanted = wanted});
+  const MatrixView left = encode(encoder, tokens, workspace, taps, input);
   Matrix rows(left.rows, left.cols);
   for (size_t r = 0; r < left.rows; ++r) std::copy_n(left.row(r), left.cols, rows.view().row(r));
   return rows;
 }
 
-TEST(Encoder, TheLastLayerLeavesOutTokensThatNobodyWants) {
+TEST(Encoder, TheLastLayerSkipsTokensThatAreNotNeeded) {
   const Encoder encoder = test::random_encoder(3);
   const Matrix all = encoded(encoder, nullptr);
-  EncoderTaps watching, silencing;
+  const std::vector<std::vector<size_t>> disabled{{}, {1}, {0, 2}};
+  const Matrix without = encoded(encoder, nullptr, nullptr, {.disabled_heads = disabled});
+  EXPECT_NE(0, std::memcmp(all.data(), without.data(), all.size() * sizeof(float)));
+  EncoderTaps watching;
   watching.block = [](size_t, ConstMatrixView tokens) { EXPECT_EQ(tokens.rows, kTokens); };
-  silencing.silenced = {{}, {1}, {0, 2}};
-  for (const size_t wanted : {size_t{1}, size_t{2}, kTokens, kTokens + 1}) {
-    const Matrix some = first_rows(encoder, wanted, nullptr);
-    EXPECT_EQ(some.rows(), std::min(wanted, kTokens));
-    EXPECT_EQ(0, std::memcmp(all.data(), some.data(), some.size() * sizeof(float))) << wanted;
+  for (const size_t needed : {size_t{1}, size_t{2}, kTokens, kTokens + 1}) {
+    const Matrix some = first_rows(encoder, {.needed_tokens = needed});
+    EXPECT_EQ(some.rows(), std::min(needed, kTokens));
+    EXPECT_EQ(0, std::memcmp(all.data(), some.data(), some.size() * sizeof(float))) << needed;
 
-    EXPECT_EQ(first_rows(encoder, wanted, &watching).rows(), kTokens) << "who looks sees all";
+    EXPECT_EQ(first_rows(encoder, {.needed_tokens = needed}, &watching).rows(), kTokens)
+        << "a tap sees every token";
 
-    const Matrix ablated = encoded(encoder, &silencing);
-    const Matrix few = first_rows(encoder, wanted, &silencing);
+    const Matrix few = first_rows(encoder, {.needed_tokens = needed, .disabled_heads = disabled});
     EXPECT_EQ(few.rows(), some.rows());
-    EXPECT_EQ(0, std::memcmp(ablated.data(), few.data(), few.size() * sizeof(float))) << wanted;
+    EXPECT_EQ(0, std::memcmp(without.data(), few.data(), few.size() * sizeof(float))) << needed;
   }
 }
 
-TEST(Encoder, WantedTokensAreTheSameWhetherOrNotTheLastLayerMerges) {
+TEST(Encoder, NeededTokensAreTheSameWhetherOrNotTheLastLayerMerges) {
   const Encoder encoder = test::random_encoder(3);
   TokenMerge merge(2, 1);
-  const Matrix all = first_rows(encoder, 0, nullptr, &merge);
+  const Matrix all = first_rows(encoder, {.merge = &merge});
   EXPECT_EQ(all.rows(), kTokens - 6);
-  const Matrix one = first_rows(encoder, 1, nullptr, &merge);
+  const Matrix one = first_rows(encoder, {.merge = &merge, .needed_tokens = 1});
   EXPECT_EQ(one.rows(), 1u);
   EXPECT_EQ(0, std::memcmp(all.data(), one.data(), one.size() * sizeof(float)));
 }
 
-TEST(Encoder, EveryQueryIsMadeWhereTheMaskDependsOnIt) {
+TEST(Encoder, EveryQueryIsComputedWhereTheMaskDependsOnIt) {
   const Encoder encoder = test::random_encoder(2);
   Workspace workspace(workspace_shape(encoder, kTokens));
   const Matrix bias = test::random_matrix(kTokens, kTokens, 8);
@@ -99,9 +100,26 @@ TEST(Encoder, EveryQueryIsMadeWhereTheMaskDependsOnIt) {
     Matrix all = test::random_matrix(kTokens, test::kEncoderWidth, 5);
     Matrix some = test::random_matrix(kTokens, test::kEncoderWidth, 5);
     encode(encoder, all, workspace, nullptr, {.mask = mask});
-    EXPECT_EQ(encode(encoder, some, workspace, nullptr, {.mask = mask, .wanted = 1}).rows, kTokens);
+    EXPECT_EQ(encode(encoder, some, workspace, nullptr, {.mask = mask, .needed_tokens = 1}).rows,
+              kTokens);
     EXPECT_EQ(0, std::memcmp(all.data(), some.data(), all.size() * sizeof(float)));
   }
+}
+
+TEST(Encoder, ResumesAtALayerWithTheTokensThatEnterIt) {
+  const Encoder encoder = test::random_encoder(3);
+  Matrix entering;
+  EncoderTaps taps;
+  taps.block = [&](size_t layer, ConstMatrixView tokens) {
+    if (layer != 0) return;
+    entering = Matrix(tokens.rows, tokens.cols);
+    for (size_t r = 0; r < tokens.rows; ++r)
+      std::copy_n(tokens.row(r), tokens.cols, entering.view().row(r));
+  };
+  const Matrix whole = encoded(encoder, &taps);
+  Workspace workspace(workspace_shape(encoder, kTokens));
+  encode(encoder, entering, workspace, nullptr, {.first_layer = 1});
+  EXPECT_EQ(0, std::memcmp(whole.data(), entering.data(), whole.size() * sizeof(float)));
 }
 
 TEST(Encoder, DecodingStepByStepEqualsTheFullCausalPass) {

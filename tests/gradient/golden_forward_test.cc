@@ -10,6 +10,7 @@
 #include "tests/support/paths.h"
 #include "vit/gradient/network.h"
 #include "vit/model/load.h"
+#include "vit/model/runner.h"
 
 namespace vit::gradient {
 namespace {
@@ -34,16 +35,13 @@ TEST_P(GoldenForward, EqualsTheInferenceModel) {
   if (GetParam().height != 0) recipe = scaled_to(recipe, GetParam().height, GetParam().width);
   const Model model = load_model(
       checkpoint, {.image_height = recipe.crop_height, .image_width = recipe.crop_width});
-  ModelWorkspace workspace(model);
-  patch::apply_recipe(patch::read_image(folder / "image.png"), recipe, workspace.recipe,
-                      workspace.pixels);
-  std::vector<float> expected(model.config.outputs());
-  run(model, workspace, expected);
+  Runner runner(model, recipe);
+  const std::span<const float> expected = runner.logits(read_image(folder / "image.png"));
 
   const auto network = load_network<float>(checkpoint, recipe.crop_height, recipe.crop_width);
   Trace<float> trace;
   const ConstMatrixView logits =
-      forward<float>(network, {.patches = workspace.patches, .images = 1}, trace);
+      forward<float>(network, {.patches = runner.workspace().patches, .images = 1}, trace);
   ASSERT_EQ(logits.cols, expected.size());
   float largest = 0.0f;
   for (const float value : expected) largest = std::max(largest, std::abs(value));

@@ -1,5 +1,4 @@
-// Captured matrices against the reference results, and ablation against a model that really lacks
-// the head.
+// Captured matrices against reference results, and disabled heads against a model without them.
 #include "vit/interpret/attention_maps.h"
 
 #include <gtest/gtest.h>
@@ -26,10 +25,9 @@ namespace fs = std::filesystem;
 AttentionMaps capture_golden(const std::string& name) {
   const fs::path folder = test::goldens() / name;
   const Classifier classifier = Classifier::load(folder);
-  ModelWorkspace workspace(classifier.model());
-  patch::apply_recipe(patch::read_image(folder / "image.png"), classifier.recipe(),
-                      workspace.recipe, workspace.pixels);
-  return capture(classifier.model(), workspace);
+  Runner runner = classifier.runner();
+  runner.prepare(read_image(folder / "image.png"));
+  return capture(runner);
 }
 
 TEST(AttentionMaps, EqualTheReferenceMatricesAndTheirRowsAddUpToOne) {
@@ -62,14 +60,18 @@ TEST(AttentionMaps, HoldThePoolsOwnAttentionWhereThereIsOne) {
   EXPECT_TRUE(capture_golden("timm_vit").pooling.empty());
 }
 
-/// Merging is undone by hand, layer by layer.
+void fill_pixels(Runner& runner) {
+  const Matrix pixels = test::random_matrix(3, runner.pixels().cols, 7);
+  std::copy_n(pixels.data(), pixels.size(), runner.pixels().data);
+}
+
+/// Undoes the merging layer by layer.
 TEST(AttentionMaps, AMergedTokenLooksAsOneAndSharesWhatItReceives) {
   const ModelConfig config = test::small_config();
   const Model model = load_model(test::random_checkpoint(config));
-  ModelWorkspace workspace(model, 3);
-  const Matrix pixels = test::random_matrix(3, 32 * 32, 7);
-  std::copy_n(pixels.data(), pixels.size(), workspace.pixels.data());
-  const AttentionMaps maps = capture(model, workspace);
+  Runner runner(model, Recipe{}, {.merge_tokens = 3});
+  fill_pixels(runner);
+  const AttentionMaps maps = capture(runner);
 
   std::vector<Matrix> raw;
   std::vector<std::vector<std::uint32_t>> sources(1);
@@ -79,12 +81,11 @@ TEST(AttentionMaps, AMergedTokenLooksAsOneAndSharesWhatItReceives) {
     raw.emplace_back(attention.rows, attention.cols);
     for (size_t r = 0; r < attention.rows; ++r)
       std::copy_n(attention.row(r), attention.cols, raw.back().view().row(r));
-    const auto now = workspace.merge->sources();
+    const auto now = runner.workspace().merge->sources();
     sources.emplace_back(now.begin(), now.end());
   };
-  std::vector<float> output(model.config.outputs());
-  run(model, workspace, output, &taps);
-  EXPECT_EQ(output, maps.output);
+  const std::span<const float> output = runner.logits(&taps);
+  EXPECT_EQ(std::vector<float>(output.begin(), output.end()), maps.output);
 
   ASSERT_EQ(raw.size(), 3u);
   EXPECT_EQ(raw[0].cols(), 17u);
@@ -103,13 +104,11 @@ TEST(AttentionMaps, AMergedTokenLooksAsOneAndSharesWhatItReceives) {
       }
 }
 
-std::vector<float> answer_of(const Model& model, const ModelTaps* taps) {
-  ModelWorkspace workspace(model);
-  const Matrix pixels = test::random_matrix(3, 32 * 32, 7);
-  std::copy_n(pixels.data(), pixels.size(), workspace.pixels.data());
-  std::vector<float> output(model.config.outputs());
-  run(model, workspace, output, taps);
-  return output;
+std::vector<float> answer_of(const Model& model, const std::vector<HeadId>& disabled = {}) {
+  Runner runner(model, Recipe{}, {.disabled_heads = disabled});
+  fill_pixels(runner);
+  const std::span<const float> output = runner.logits();
+  return {output.begin(), output.end()};
 }
 
 /// The checkpoint with the values of one head (weights and biases) at zero.
@@ -133,15 +132,13 @@ weights::Checkpoint without_values(const ModelConfig& config, const std::string&
   return checkpoint;
 }
 
-TEST(Ablation, EqualsAModelWhoseHeadHasNoValues) {
+TEST(DisabledHeads, EqualAModelWhoseHeadHasNoValues) {
   const ModelConfig config = test::small_config();
   const Model model = load_model(test::random_checkpoint(config));
-  const std::vector<float> whole = answer_of(model, nullptr);
+  const std::vector<float> whole = answer_of(model);
   for (size_t head = 0; head < config.encoder.heads; ++head) {
-    ModelTaps taps;
-    taps.encoder.silenced = {{}, {head}, {}};
-    const std::vector<float> got = answer_of(model, &taps);
-    const auto want = answer_of(load_model(without_values(config, "blocks.1.attn", head)), nullptr);
+    const std::vector<float> got = answer_of(model, {{1, head}});
+    const auto want = answer_of(load_model(without_values(config, "blocks.1.attn", head)));
     double change = 0.0;
     for (size_t i = 0; i < got.size(); ++i) {
       EXPECT_NEAR(got[i], want[i], 1e-4) << head;
@@ -151,28 +148,26 @@ TEST(Ablation, EqualsAModelWhoseHeadHasNoValues) {
   }
 }
 
-TEST(Ablation, CountsHeadsThroughParallelBranches) {
+TEST(DisabledHeads, AreCountedThroughParallelBranches) {
   const ModelConfig config = test::small_config(2);
   const Model model = load_model(test::random_checkpoint(config));
-  ModelTaps taps;
-  taps.encoder.silenced = {{}, {4}, {}};
-  const std::vector<float> got = answer_of(model, &taps);
+  const std::vector<float> got = answer_of(model, {{1, 4}});
   const auto lacking = without_values(config, "blocks.1.branches.1.attn", 1);
-  const std::vector<float> want = answer_of(load_model(lacking), nullptr);
+  const std::vector<float> want = answer_of(load_model(lacking));
   for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-4);
 }
 
-TEST(Ablation, OfAClassifierNamesTheHeadsThereAre) {
+TEST(DisabledHeads, OfAClassifierMustExist) {
   const fs::path folder = test::goldens() / "timm_vit";
   try {
-    Classifier::load(folder, {.ablate = {{1, 3}}});
+    Classifier::load(folder, {.disabled_heads = {{1, 3}}});
     FAIL() << "accepted a head that is not there";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "head 1:3 cannot be ablated: the model has layers 0 to 1 with heads 0 to 2");
+                 "head 1:3 cannot be disabled: the model has layers 0 to 1 with heads 0 to 2");
   }
   const Image image = read_image(folder / "image.png");
-  EXPECT_NE(Classifier::load(folder, {.ablate = {{1, 2}}}).logits({&image, 1}),
+  EXPECT_NE(Classifier::load(folder, {.disabled_heads = {{1, 2}}}).logits({&image, 1}),
             Classifier::load(folder).logits({&image, 1}));
 }
 

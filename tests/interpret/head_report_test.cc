@@ -31,21 +31,20 @@ weights::Checkpoint with_dead_head(const ModelConfig& config, HeadId id) {
   return checkpoint;
 }
 
-void fill_pixels(ModelWorkspace& workspace, unsigned seed) {
-  const Matrix pixels = test::random_matrix(3, workspace.pixels.cols(), seed);
-  std::copy_n(pixels.data(), pixels.size(), workspace.pixels.data());
+void fill_pixels(Runner& runner, unsigned seed) {
+  const Matrix pixels = test::random_matrix(3, runner.pixels().cols, seed);
+  std::copy_n(pixels.data(), pixels.size(), runner.pixels().data);
 }
 
 TEST(HeadReport, FindsAPlantedDeadHeadAndNoOther) {
   const ModelConfig config = test::small_config();
   const Model model = load_model(with_dead_head(config, {1, 2}));
   HeadCensus census(config);
-  ModelWorkspace workspace(model);
+  Runner runner(model, Recipe{});
   for (unsigned seed = 1; seed <= 3; ++seed) {
-    fill_pixels(workspace, seed);
-    census.add(capture(model, workspace));
-    fill_pixels(workspace, seed);
-    census.add_effects(ablate_heads(model, workspace));
+    fill_pixels(runner, seed);
+    census.add(capture(runner));
+    census.add_effects(measure_heads(runner));
   }
   const HeadReport report = census.report();
   EXPECT_EQ(report.images, 3u);
@@ -58,25 +57,21 @@ TEST(HeadReport, FindsAPlantedDeadHeadAndNoOther) {
   EXPECT_LT(report.summaries[5].divergence, 1e-9);
 }
 
-TEST(HeadReport, AblationEqualsWholePassesWithTheHeadSilenced) {
+TEST(HeadReport, MeasuredEffectsEqualWholePassesWithTheHeadDisabled) {
   const ModelConfig config = test::small_config();
   const Model model = load_model(test::random_checkpoint(config));
-  ModelWorkspace workspace(model);
-  fill_pixels(workspace, 1);
-  const auto effects = ablate_heads(model, workspace);
-  const auto answer_with = [&](const std::vector<std::vector<size_t>>& silenced) {
-    ModelTaps taps;
-    taps.encoder.silenced = silenced;
-    std::vector<float> output(config.outputs());
-    fill_pixels(workspace, 1);
-    run(model, workspace, output, &taps);
-    return output;
+  Runner runner(model, Recipe{});
+  fill_pixels(runner, 1);
+  const auto effects = measure_heads(runner);
+  const auto answer_with = [&](const std::vector<HeadId>& disabled) {
+    Runner other(model, Recipe{}, {.disabled_heads = disabled});
+    fill_pixels(other, 1);
+    const std::span<const float> output = other.logits();
+    return std::vector<float>(output.begin(), output.end());
   };
   const auto whole = answer_with({});
   for (size_t i = 0; i < effects.size(); ++i) {
-    std::vector<std::vector<size_t>> silenced(config.encoder.depth);
-    silenced[i / 3].push_back(i % 3);
-    const HeadEffect expected = compare_outputs(whole, answer_with(silenced), true);
+    const HeadEffect expected = compare_outputs(whole, answer_with({{i / 3, i % 3}}), true);
     EXPECT_EQ(effects[i].divergence, expected.divergence) << i;
     EXPECT_EQ(effects[i].change, expected.change);
     EXPECT_EQ(effects[i].flips, expected.flips);

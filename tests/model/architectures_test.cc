@@ -7,6 +7,7 @@
 #include "tests/support/random.h"
 #include "tests/support/random_checkpoint.h"
 #include "vit/model/load.h"
+#include "vit/model/runner.h"
 #include "weights/known/architectures.h"
 
 namespace vit {
@@ -32,13 +33,16 @@ class EveryArchitecture : public ::testing::TestWithParam<std::string> {};
 TEST_P(EveryArchitecture, RunsAndAnswersAlikeWithWorkersAndTaps) {
   const ModelConfig config = shrunken(weights::config_of(GetParam()));
   const Model model = load_model(test::random_checkpoint(config));
-  ModelWorkspace workspace(model);
-  workspace.pixels = test::random_matrix(3, workspace.pixels.cols(), 3);
-  std::vector<float> plain(config.outputs()), watched(config.outputs());
-  run(model, workspace, plain);
+  Runner runner(model, Recipe{});
+  const Matrix pixels = test::random_matrix(3, runner.pixels().cols, 3);
+  std::copy_n(pixels.data(), pixels.size(), runner.pixels().data);
+  const auto copied = [](std::span<const float> output) {
+    return std::vector<float>(output.begin(), output.end());
+  };
+  const std::vector<float> plain = copied(runner.logits());
 
   ThreadPool pool(2);
-  workspace.encoder.pool = &pool;
+  runner.set_pool(&pool);
   size_t maps = 0;
   ModelTaps taps;
   taps.encoder.attention = [&](size_t, ConstMatrixView attention) {
@@ -46,8 +50,7 @@ TEST_P(EveryArchitecture, RunsAndAnswersAlikeWithWorkersAndTaps) {
               config.encoder.branches * config.encoder.heads * config.embedding.tokens());
     ++maps;
   };
-  run(model, workspace, watched, &taps);
-  EXPECT_EQ(plain, watched);
+  EXPECT_EQ(plain, copied(runner.logits(&taps)));
   EXPECT_EQ(maps, 2u);
   EXPECT_TRUE(std::all_of(plain.begin(), plain.end(), [](float x) { return std::isfinite(x); }));
   EXPECT_TRUE(std::any_of(plain.begin(), plain.end(), [&](float x) { return x != plain.front(); }));

@@ -134,8 +134,8 @@ TEST(Classifier, MergesTokensInEveryModelOfPreNormBlocks) {
   for (const char* name : {"timm_vit", "timm_deit_distilled", "timm_gap_registers",
                            "timm_siglip_map", "hf_dinov2", "timm_dinov2_swiglu"}) {
     const auto full = Classifier::load(golden(name), {.threads = 1}).logits({&image, 1}).front();
-    const auto alone = Classifier::load(golden(name), {.threads = 1, .merge = 2});
-    const auto shared = Classifier::load(golden(name), {.threads = 3, .merge = 2});
+    const auto alone = Classifier::load(golden(name), {.threads = 1, .merge_tokens = 2});
+    const auto shared = Classifier::load(golden(name), {.threads = 3, .merge_tokens = 2});
     const auto merged = alone.logits({&image, 1}).front();
     EXPECT_EQ(merged, shared.logits({&image, 1}).front()) << name;
     EXPECT_EQ(merged, alone.logits({&image, 1}).front()) << name << ", a second time";

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <string>
 
-#include "patch/image/image.h"
 #include "tests/support/golden.h"
 #include "tests/support/paths.h"
 #include "vit/model/load.h"
 #include "vit/model/model.h"
+#include "vit/model/runner.h"
 #include "weights/checkpoint.h"
 
 namespace vit {
@@ -56,10 +57,8 @@ class Golden : public ::testing::TestWithParam<GoldenCase> {
     model_ = load_model(checkpoint, {.image_height = recipe.crop_height,
                                      .image_width = recipe.crop_width,
                                      .positions = c.positions});
-    workspace_ = std::make_unique<ModelWorkspace>(model_);
-    const patch::Image image = patch::read_image(folder / "image.png");
-    patch::apply_recipe(image, recipe, workspace_->recipe, workspace_->pixels);
-    output_.resize(model_.config.outputs());
+    runner_ = std::make_unique<Runner>(model_, recipe);
+    runner_->prepare(read_image(folder / "image.png"));
   }
 
   const test::GoldenTensor& expected(const std::string& name) const {
@@ -84,8 +83,7 @@ class Golden : public ::testing::TestWithParam<GoldenCase> {
 
   std::map<std::string, test::GoldenTensor> expected_;
   Model model_;
-  std::unique_ptr<ModelWorkspace> workspace_;
-  std::vector<float> output_;
+  std::unique_ptr<Runner> runner_;
 };
 
 TEST_P(Golden, EveryStageMatches) {
@@ -108,8 +106,8 @@ TEST_P(Golden, EveryStageMatches) {
     expect_stage("block." + std::to_string(layer), tokens, kStage);
     ++blocks;
   };
-  run(model_, *workspace_, output_, &taps);
-  expect_stage("logits", {output_.data(), 1, output_.size()}, kStage);
+  const std::span<const float> output = runner_->logits(&taps);
+  expect_stage("logits", {output.data(), 1, output.size()}, kStage);
   EXPECT_EQ(blocks, 2u);
   EXPECT_EQ(attentions, 2u);
 }
@@ -117,14 +115,14 @@ TEST_P(Golden, EveryStageMatches) {
 TEST_P(Golden, TheAnswerIsTheSameWithAndWithoutTapsAndWorkers) {
   ModelTaps taps;
   taps.encoder.attention = [](size_t, ConstMatrixView) {};
-  run(model_, *workspace_, output_, &taps);
-  std::vector<float> untapped(output_.size()), shared(output_.size());
-  run(model_, *workspace_, untapped);
+  const auto copied = [](std::span<const float> output) {
+    return std::vector<float>(output.begin(), output.end());
+  };
+  const auto tapped = copied(runner_->logits(&taps)), untapped = copied(runner_->logits());
   ThreadPool pool(3);
-  workspace_->encoder.pool = &pool;
-  run(model_, *workspace_, shared);
-  EXPECT_EQ(output_, untapped);
-  EXPECT_EQ(output_, shared);
+  runner_->set_pool(&pool);
+  EXPECT_EQ(tapped, untapped);
+  EXPECT_EQ(tapped, copied(runner_->logits()));
 }
 
 GoldenCase resampled(const std::string& way, PositionResampling positions) {

@@ -16,7 +16,7 @@ std::vector<float> pool(const Head& head, size_t outputs = kWidth) {
   Workspace workspace;
   HeadScratch scratch;
   std::vector<float> output(outputs);
-  answer(head, tokens, workspace, scratch, output);
+  answer(head, {tokens}, workspace, scratch, output);
   return output;
 }
 

@@ -75,7 +75,7 @@ TEST(ImageNet, DeitTinyInEightBitsAnswersAlmostAlike) {
 
 TEST(ImageNet, DeitTinyWithMergedTokensAnswersAlmostAlike) {
   if (!has_photographs()) GTEST_SKIP() << "needs ../shared/models and ../shared/images";
-  const Comparison result = compare({.merge = 8}, {});
+  const Comparison result = compare({.merge_tokens = 8}, {});
   EXPECT_LE(result.different, 12);
   EXPECT_GT(result.different, 0) << "did anything merge?";
   EXPECT_GE(result.right_first, result.right_second - 3);

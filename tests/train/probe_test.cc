@@ -8,6 +8,7 @@
 #include "tests/support/random_checkpoint.h"
 #include "vit/base/random.h"
 #include "vit/model/load.h"
+#include "vit/model/runner.h"
 #include "vit/train/initialize.h"
 #include "vit/train/lbfgs.h"
 
@@ -116,24 +117,20 @@ TEST(Probe, TheHeadOnFeaturesIsTheModelOnImages) {
   for (const bool distilled : {false, true}) {
     weights::Checkpoint checkpoint = test::random_checkpoint(tiny(distilled));
     auto network = with_new_head(gradient::load_network<float>(checkpoint), 3, 1);
-    checkpoint.config.head.classes = 0;
-    const Model headless = load_model(checkpoint);
+    const Model model = load_model(checkpoint);
     data::Sample sample{{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)}, 0};
     Random random({1});
     for (auto& value : sample.image.pixels) value = static_cast<std::uint8_t>(random.below(256));
     ThreadPool pool(1);
-    const Matrix features =
-        compute_features(headless, checkpoint.recipe, std::span(&sample, 1), pool);
+    const Matrix features = compute_features(model, checkpoint.recipe, std::span(&sample, 1), pool);
 
     Logistic logistic{test::random_matrix(3, 16, 5), {0.1f, 0.2f, 0.3f}};
     set_head(logistic, network);
-    ModelWorkspace workspace(headless);
-    patch::apply_recipe(sample.image, checkpoint.recipe, workspace.recipe, workspace.pixels);
-    std::vector<float> ignored(headless.config.outputs());
-    run(headless, workspace, ignored);
+    Runner runner(model, checkpoint.recipe);
+    runner.logits(sample.image);
     gradient::Trace<float> trace;
-    const ConstMatrixView logits =
-        gradient::forward<float>(network, {.patches = workspace.patches, .images = 1}, trace);
+    const ConstMatrixView logits = gradient::forward<float>(
+        network, {.patches = runner.workspace().patches, .images = 1}, trace);
     for (size_t c = 0; c < 3; ++c) {
       double expected = logistic.bias[c];
       for (size_t i = 0; i < 16; ++i) expected += logistic.weight(c, i) * features(0, i);

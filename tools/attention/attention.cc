@@ -45,7 +45,7 @@ Inspector make_inspector(AttentionSettings& settings, const cxxopts::ParseResult
   ClassifierOptions& options = settings.model.classifier;
   const ModelConfig config =
       weights::open(find_model(settings.model.model), {.heads = options.heads}).config;
-  const bool can_explain = explainable(config) && options.merge == 0;
+  const bool can_explain = explainable(config) && options.merge_tokens == 0;
   if (settings.map.free_choice && !can_explain) {
     check_default_options(arguments);
     settings.map.method = Method::kAttention;

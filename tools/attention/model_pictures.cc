@@ -114,7 +114,7 @@ Image draw_filters(const std::string& model, const ModelConfig& config,
 }  // namespace
 
 std::string positions_bytes(const Classifier& classifier, const AttentionSettings& settings) {
-  const Matrix similarity = interpret::position_similarity(classifier.model());
+  const Matrix similarity = interpret::position_similarity(classifier.runner().model());
   check_finite(classifier, similarity, "the similarity of its positions");
   const GridSize grid = classifier.config().embedding.grid();
   if (settings.kind == FileKind::kNumpy)
@@ -128,7 +128,7 @@ std::string positions_bytes(const Classifier& classifier, const AttentionSetting
 
 std::string filters_bytes(const Classifier& classifier, const AttentionSettings& settings) {
   const ModelConfig& config = classifier.config();
-  const auto found = interpret::filter_components(classifier.model(), kFilters);
+  const auto found = interpret::filter_components(classifier.runner().model(), kFilters);
   check_finite(classifier, found.components, "the decomposition of its patch filters");
   if (settings.kind == FileKind::kNumpy)
     return npy_bytes(

@@ -44,22 +44,20 @@ Study study_image(const Classifier& classifier, const std::string& file,
                   const patch::DecodeOptions& options) {
   const Image image = read_image_input(file, options);
   say_damage(file, image);
-  const Model& model = classifier.model();
-  ModelWorkspace workspace(model, classifier.merge());
-  workspace.encoder.pool = &classifier.threads();
-  patch::apply_recipe(image, classifier.recipe(), workspace.recipe, workspace.pixels);
+  Runner runner = classifier.shared_runner();
+  runner.prepare(image);
 
   Study study;
   study.file = shown_name(file);
   study.size = {.width = image.width, .height = image.height};
-  study.view = model_view(image, classifier.recipe(), model.config);
+  study.view = model_view(image, classifier.recipe(), classifier.config());
   try {
-    study.maps = interpret::capture(model, workspace);
+    study.maps = interpret::capture(runner);
   } catch (const Error& error) {
     fail(study.file, ": ", error.what());
   }
-  study.patches = std::move(workspace.patches);
-  if (model.config.head.classes != 0)
+  study.patches = std::move(runner.workspace().patches);
+  if (classifier.config().head.classes != 0)
     study.predictions = classifier.top(classifier.probabilities(study.maps.output), 5);
   return study;
 }

@@ -68,7 +68,8 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   ClassifierOptions& classifier = settings.model.classifier;
   const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
   classifier.temperature = parse_positive("--temperature", text("temperature"));
-  if (arguments.count("ablate")) classifier.ablate = parse_heads("--ablate", text("ablate"));
+  if (arguments.count("ablate"))
+    classifier.disabled_heads = parse_heads("--ablate", text("ablate"));
   settings.files = arguments.unmatched();
   settings.top = parse_count("--top", text("top"), 1, 1'000'000);
   settings.json = arguments.count("json") != 0;

@@ -130,7 +130,8 @@ ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
         "--precision", text("precision"), {{"f32", Precision::kF32}, {"int8", Precision::kInt8}});
   if (arguments.count("max-tokens"))
     options.most_tokens = parse_count("--max-tokens", text("max-tokens"), 1, size_t{1} << 40);
-  if (arguments.count("merge")) options.merge = parse_count("--merge", text("merge"), 0, 1'000'000);
+  if (arguments.count("merge"))
+    options.merge_tokens = parse_count("--merge", text("merge"), 0, 1'000'000);
   return settings;
 }
 

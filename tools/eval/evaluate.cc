@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <new>
 #include <tuple>
 
-#include "patch/recipe.h"
 #include "vit/base/error.h"
-#include "vit/base/thread_pool.h"
-#include "vit/model/model.h"
 
 namespace vit::tools {
 namespace {
@@ -30,7 +26,6 @@ class Run {
       : classifier_(classifier),
         source_(source),
         hooks_(hooks),
-        workspaces_(classifier.threads().size()),
         worst_(worst),
         result_{.tally = Tally(classifier.config().head.classes), .worst = {}, .failures = {}} {}
 
@@ -47,9 +42,9 @@ class Run {
  private:
   void run_waiting() {
     found_.assign(waiting_.size(), {});
-    parallel_for(&classifier_.threads(), waiting_.size(), [&](size_t i, size_t worker) {
+    classifier_.for_each(waiting_.size(), [&](size_t i, Runner& runner) {
       try {
-        found_[i].answer = answer(waiting_[i], worker, found_[i].damaged);
+        found_[i].answer = answer(waiting_[i], runner, found_[i].damaged);
       } catch (const std::bad_alloc&) {
         found_[i].error = waiting_[i].name + ": out of memory";
       } catch (const std::exception& error) {
@@ -61,17 +56,13 @@ class Run {
     if (hooks_.progressed) hooks_.progressed(result_.tally);
   }
 
-  Answer answer(const LabelledImage& image, size_t worker, bool& damaged) {
-    const Model& model = classifier_.model();
-    auto& workspace = workspaces_[worker];
-    if (!workspace) workspace = std::make_unique<ModelWorkspace>(model);
+  Answer answer(const LabelledImage& image, Runner& runner, bool& damaged) {
     {
-      const patch::Image pixels = source_.read(image);
+      const Image pixels = source_.read(image);
       damaged = !pixels.damage.empty();
-      patch::apply_recipe(pixels, classifier_.recipe(), workspace->recipe, workspace->pixels);
+      runner.prepare(pixels);
     }
-    std::vector<float> logits(model.config.outputs());
-    run(model, *workspace, logits);
+    const std::span<const float> logits = runner.logits();
     if (!std::ranges::all_of(logits, [](float x) { return std::isfinite(x); }))
       fail(image.name, ": the model's answer is not a number");
     return judge(classifier_.probabilities(logits), image.truth);
@@ -97,7 +88,6 @@ class Run {
   const Classifier& classifier_;
   const LabelledSource& source_;
   const EvaluationHooks& hooks_;
-  std::vector<std::unique_ptr<ModelWorkspace>> workspaces_;  // one per worker
   std::vector<LabelledImage> waiting_;
   std::vector<Found> found_;  // for each of them
   WorstMistakes worst_;

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "patch/image/pixel_budget.h"
-#include "patch/recipe.h"
 #include "tools/attention/explainer.h"
 #include "tools/cli/cache.h"
 #include "tools/cli/image_input.h"
@@ -18,7 +17,6 @@
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "vit/base/atomic_file.h"
-#include "vit/base/thread_pool.h"
 #include "vit/interpret/head_report.h"
 #include "vit/interpret/relevance.h"
 
@@ -102,27 +100,24 @@ struct Inspection {
   bool failed = false;
 };
 
-interpret::AttentionMaps capture_named(const Model& model, ModelWorkspace& workspace,
-                                       const std::string& file) {
+interpret::AttentionMaps capture_named(Runner& runner, const std::string& file) {
   try {
-    return interpret::capture(model, workspace);
+    return interpret::capture(runner);
   } catch (const Error& error) {
     fail(file, ": ", error.what());
   }
 }
 
-void inspect_image(Inspection& inspection, const std::string& file, bool measure) {
-  const Model& model = inspection.classifier.model();
-  ModelWorkspace workspace(model);
-  const Image image = patch::read_image(file, inspection.decoding);
-  patch::apply_recipe(image, inspection.classifier.recipe(), workspace.recipe, workspace.pixels);
-  const interpret::AttentionMaps maps = capture_named(model, workspace, file);
+void inspect_image(Inspection& inspection, Runner& runner, const std::string& file, bool measure) {
+  runner.prepare(patch::read_image(file, inspection.decoding));
+  const interpret::AttentionMaps maps = capture_named(runner, file);
   std::vector<interpret::HeadEffect> effects;
   std::vector<double> estimates;
   if (measure) {
-    effects = interpret::ablate_heads(model, workspace);
+    effects = interpret::measure_heads(runner);
     if (inspection.explainer != nullptr) {
-      interpret::Explanation explanation(inspection.explainer->network(), workspace.patches);
+      interpret::Explanation explanation(inspection.explainer->network(),
+                                         runner.workspace().patches);
       const auto best = std::ranges::max_element(maps.output) - maps.output.begin();
       estimates = explanation.head_effects(static_cast<size_t>(best));
     }
@@ -134,9 +129,9 @@ void inspect_image(Inspection& inspection, const std::string& file, bool measure
 }
 
 void inspect_all(Inspection& inspection, const std::vector<std::string>& files, size_t measured) {
-  parallel_for(&inspection.classifier.threads(), files.size(), [&](size_t i, size_t) {
+  inspection.classifier.for_each(files.size(), [&](size_t i, Runner& runner) {
     try {
-      inspect_image(inspection, files[i], i < measured);
+      inspect_image(inspection, runner, files[i], i < measured);
     } catch (const Error& error) {
       const std::lock_guard lock(inspection.mutex);
       write_message(printable(error.what()));

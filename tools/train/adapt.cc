@@ -17,19 +17,6 @@
 namespace vit::tools {
 namespace {
 
-/// The same model without its classifier: its answers are what a classifier can read. Where that
-/// was the class token alone, the mean of the patches comes beside it: no further work for the
-/// model.
-weights::Checkpoint headless(const weights::Checkpoint& checkpoint) {
-  weights::Checkpoint result = checkpoint;
-  ModelConfig& config = result.config;
-  config.head.classes = 0;
-  const bool alone = config.head.pooling == Pooling::kClass && !config.head.distilled_head &&
-                     config.head.pre_logits == 0 && !config.head.pooled_norm;
-  if (alone) config.head.pooling = Pooling::kClassAndMean;
-  return result;
-}
-
 void show_whole(const data::Dataset& dataset, Recipe& recipe) {
   if (train::keep_margins(dataset.train, recipe))
     write_output("images are smaller than the model's input: no margin is cut off\n");
@@ -133,10 +120,8 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   check_tokens(checkpoint.config, kMostTokens, settings.from);
   const data::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
   show_whole(dataset, checkpoint.recipe);
-  const Model model =
-      load_model(headless(checkpoint), {.image_height = checkpoint.recipe.crop_height,
-                                        .image_width = checkpoint.recipe.crop_width,
-                                        .positions = {}});
+  const Model model = load_model(checkpoint, {.image_height = checkpoint.recipe.crop_height,
+                                              .image_width = checkpoint.recipe.crop_width});
   const Matrix features =
       train::compute_features(model, checkpoint.recipe, dataset.train, pool,
                               Counter("features of training images", dataset.train.size()));
@@ -146,13 +131,12 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   const auto labels = labels_of(dataset.train), other_labels = labels_of(dataset.validation);
   const size_t classes = dataset.labels.size();
   const std::uint64_t seed = settings.training.batches.seed;
-  ModelConfig own = checkpoint.config;
-  own.head.classes = 0;
+  const size_t own_width = checkpoint.config.classifier_inputs();
   const train::Logistic head =
-      train::fit_better_logistic({features, labels, classes}, own.outputs(), {.seed = seed}, pool);
+      train::fit_better_logistic({features, labels, classes}, own_width, {.seed = seed}, pool);
   const size_t width = head.weight.cols();
   const Pooling pooling =
-      width == own.outputs() ? checkpoint.config.head.pooling : model.config.head.pooling;
+      width == own_width ? checkpoint.config.head.pooling : Pooling::kClassAndMean;
 
   auto network = adapted_network(checkpoint, pooling, classes, seed);
   train::set_head(head, network);

@@ -12,31 +12,34 @@ struct Projections {
   MatrixView queries, keys, values;
 };
 
-Projections project_self(const Attention& a, const AttentionInput& input, Workspace& workspace) {
+Projections project_self(const Attention& a, const AttentionInput& input,
+                         const Resources& resources) {
   const ConstMatrixView tokens = input.tokens;
-  const MatrixView qkv = workspace.qkv(tokens.rows, a.qkv.out);
+  ThreadPool* pool = resources.execution.pool;
+  const MatrixView qkv = resources.workspace.qkv(tokens.rows, a.qkv.out);
   const size_t q = a.query_width(), k = a.key_width();
-  const size_t asking = input.asking == 0 ? tokens.rows : input.asking;
-  const MatrixView asked = qkv.row_range(0, asking);
-  apply(a.qkv, tokens.row_range(0, asking), asked, {}, workspace.pool);
-  if (const size_t others = tokens.rows - asking; others > 0)
-    apply_from(a.qkv, q, tokens.row_range(asking, others), qkv.row_range(asking, others),
-               workspace.pool);
-  return {asked.col_range(0, q), qkv.col_range(q, k), qkv.col_range(q + k, k)};
+  const size_t needed = input.needed_tokens == 0 ? tokens.rows : input.needed_tokens;
+  const MatrixView complete = qkv.row_range(0, needed);
+  apply(a.qkv, tokens.row_range(0, needed), complete, {}, pool);
+  if (const size_t others = tokens.rows - needed; others > 0)
+    apply_from(a.qkv, q, tokens.row_range(needed, others), qkv.row_range(needed, others), pool);
+  return {complete.col_range(0, q), qkv.col_range(q, k), qkv.col_range(q + k, k)};
 }
 
-Projections project_cross(const Attention& a, const AttentionInput& input, Workspace& workspace) {
-  const MatrixView queries = workspace.qkv(input.tokens.rows, a.query.out);
-  const MatrixView memory = workspace.memory(input.memory.rows, a.key_value.out);
-  apply(a.query, input.tokens, queries, {}, workspace.pool);
-  apply(a.key_value, input.memory, memory, {}, workspace.pool);
+Projections project_cross(const Attention& a, const AttentionInput& input,
+                          const Resources& resources) {
+  ThreadPool* pool = resources.execution.pool;
+  const MatrixView queries = resources.workspace.qkv(input.tokens.rows, a.query.out);
+  const MatrixView memory = resources.workspace.memory(input.memory.rows, a.key_value.out);
+  apply(a.query, input.tokens, queries, {}, pool);
+  apply(a.key_value, input.memory, memory, {}, pool);
   const size_t k = a.key_width();
   return {queries, memory.col_range(0, k), memory.col_range(k, k)};
 }
 
 /// wide: [T, 2H·d] holds for each head the outputs of its two softmaxes; they become one in place.
 MatrixView combine(const Differential& differential, size_t heads, MatrixView wide,
-                   ThreadPool* pool) {
+                   const Execution& execution) {
   const size_t width = wide.cols / (2 * heads);
   for (size_t r = 0; r < wide.rows; ++r)
     for (size_t h = 0; h < heads; ++h) {
@@ -45,7 +48,7 @@ MatrixView combine(const Differential& differential, size_t heads, MatrixView wi
       for (size_t c = 0; c < width; ++c) out[c] = first[c] - differential.lambda * first[width + c];
     }
   MatrixView context = wide.col_range(0, heads * width);
-  normalize_groups(differential.norm, context, pool);
+  normalize_groups(differential.norm, context, execution);
   for (size_t r = 0; r < context.rows; ++r)
     for (float& value : context.row_span(r)) value *= 1.0f - differential.initial;
   return context;
@@ -64,13 +67,14 @@ void combine_probabilities(const Differential& differential, size_t heads, Matri
     }
 }
 
-void silence(std::span<const size_t> heads, size_t head_width, MatrixView context) {
+void clear_heads(std::span<const size_t> heads, size_t head_width, MatrixView context) {
   for (const size_t head : heads)
     for (size_t r = 0; r < context.rows; ++r)
       std::fill_n(context.row(r) + head * head_width, head_width, 0.0f);
 }
 
-AttentionCall make_call(const Attention& a, const Projections& p, const AttentionMask& mask) {
+AttentionCall make_call(const Attention& a, const Projections& p, const AttentionMask& mask,
+                        Isa isa) {
   const size_t pairs = a.differential ? 2 : 1;
   const size_t width = p.queries.cols / (a.heads * pairs);
   return {.queries = p.queries,
@@ -80,46 +84,50 @@ AttentionCall make_call(const Attention& a, const Projections& p, const Attentio
           .key_heads = a.key_value_heads * pairs,
           .value_heads = a.key_value_heads,
           .scale = 1.0f / (std::sqrt(static_cast<float>(width)) * a.temperature),
-          .mask = mask};
+          .mask = mask,
+          .isa = isa};
 }
 
 /// The heads' outputs side by side: [T, H·d].
 MatrixView weigh(const Attention& a, const AttentionCall& call, MatrixView probabilities,
-                 Workspace& workspace) {
+                 const Resources& resources) {
+  auto& [workspace, execution] = resources;
   const size_t rows = call.queries.rows;
   MatrixView context = workspace.context(rows, call.heads * call.value_width());
   if (!a.differential) {
-    attention(call, context, workspace.attention, workspace.pool, probabilities);
+    attention(call, context, workspace.attention, execution.pool, probabilities);
     return context;
   }
   MatrixView pairs;
   if (!probabilities.empty()) pairs = workspace.probabilities(call.heads * rows, call.keys.rows);
-  attention(call, context, workspace.attention, workspace.pool, pairs);
+  attention(call, context, workspace.attention, execution.pool, pairs);
   if (!pairs.empty()) combine_probabilities(*a.differential, a.heads, pairs, probabilities);
-  return combine(*a.differential, a.heads, context, workspace.pool);
+  return combine(*a.differential, a.heads, context, execution);
 }
 
 }  // namespace
 
-void attend(const Attention& a, const AttentionInput& input, Workspace& workspace, MatrixView y,
-            const Epilogue& epilogue) {
+void attend(const Attention& a, const AttentionInput& input, const Resources& resources,
+            MatrixView y, const Epilogue& epilogue) {
+  const Execution& execution = resources.execution;
   assert(a.crosses() == !input.memory.empty());
-  assert(input.asking == 0 || (!a.crosses() && !input.mask.causal && input.mask.bias.empty()));
+  assert(input.needed_tokens == 0 ||
+         (!a.crosses() && !input.mask.causal && input.mask.bias.empty()));
   const Projections p =
-      a.crosses() ? project_cross(a, input, workspace) : project_self(a, input, workspace);
-  normalize_groups(a.query_norm, p.queries, workspace.pool);
-  normalize_groups(a.key_norm, p.keys, workspace.pool);
+      a.crosses() ? project_cross(a, input, resources) : project_self(a, input, resources);
+  normalize_groups(a.query_norm, p.queries, execution);
+  normalize_groups(a.key_norm, p.keys, execution);
 
-  AttentionCall call = make_call(a, p, input.mask);
+  AttentionCall call = make_call(a, p, input.mask, execution.isa);
   if (input.cache != nullptr) {
     input.cache->append(p.keys, p.values);
     call.keys = input.cache->keys();
     call.values = input.cache->values();
   }
-  const MatrixView context = weigh(a, call, input.probabilities, workspace);
-  silence(input.silenced, context.cols / a.heads, context);
-  normalize(a.output_norm, context, context, workspace.pool);
-  apply(a.project, context, y, epilogue, workspace.pool);
+  const MatrixView context = weigh(a, call, input.probabilities, resources);
+  clear_heads(input.disabled_heads, context.cols / a.heads, context);
+  normalize(a.output_norm, context, context, execution);
+  apply(a.project, context, y, epilogue, execution.pool);
 }
 
 ConstMatrixView last_keys(const Attention& a, size_t tokens, Workspace& workspace) {

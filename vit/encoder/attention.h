@@ -1,5 +1,5 @@
-/// Multi-head attention: one for everything. Queries come from one sequence, keys and values from
-/// the same one, from another one, or from a cache.
+/// Multi-head attention, the only one in the library. Queries come from one sequence; keys and
+/// values come from the same sequence, from another one, or from a cache.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ struct Attention {
   Linear qkv;        ///< self-attention: queries, then keys, then values
   Linear query;      ///< cross-attention instead of qkv
   Linear key_value;  ///< cross-attention: keys, then values
-  Norm query_norm;   ///< on each head by itself, or none
+  Norm query_norm;   ///< on each head separately, or none
   Norm key_norm;
   Norm output_norm;  ///< on the heads' concatenation, before the projection, or none
   Linear project;    ///< W_O
@@ -45,25 +45,25 @@ struct Attention {
 
 struct AttentionInput {
   ConstMatrixView tokens{};  ///< [T, D], where the queries come from
-  /// Only the first so many tokens ask, self-attention without causal mask or bias; 0: all.
-  size_t asking = 0;
+  /// Compute queries for the first N tokens only (0 = all). Self-attention without causal mask or
+  /// bias only.
+  size_t needed_tokens = 0;
   ConstMatrixView memory{};  ///< [S, D], the other sequence in cross-attention
   AttentionMask mask{};
-  KeyValueCache* cache = nullptr;  ///< self-attention over the tokens seen so far
-  MatrixView probabilities{};      ///< [H·asking, keys], filled if not empty
-  /// Heads whose output is taken as zero: what the model does without them.
-  std::span<const size_t> silenced{};
+  KeyValueCache* cache = nullptr;            ///< self-attention over the tokens seen so far
+  MatrixView probabilities{};                ///< [H·queries, keys], filled if not empty
+  std::span<const size_t> disabled_heads{};  ///< heads whose output is zero
 };
 
-/// y = epilogue(W_O · concat(heads)), a row for each token that asks. `workspace` must have room
-/// for workspace_shape().
-void attend(const Attention& attention, const AttentionInput& input, Workspace& workspace,
+/// y = epilogue(W_O · concat(heads)), one row per query. The workspace must have room for
+/// workspace_shape().
+void attend(const Attention& attention, const AttentionInput& input, const Resources& resources,
             MatrixView y, const Epilogue& epilogue = {});
 
 /// The keys of the self-attention that ran last on this workspace, [T, KV·d].
 ConstMatrixView last_keys(const Attention& attention, size_t tokens, Workspace& workspace);
 
-/// What attend() needs for sequences of `tokens`, and of `memory` tokens in cross-attention.
+/// Buffers of attend() for sequences of `tokens`, and of `memory` tokens in cross-attention.
 WorkspaceShape workspace_shape(const Attention& attention, size_t tokens, size_t memory = 0);
 
 }  // namespace vit

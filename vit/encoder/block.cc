@@ -14,20 +14,20 @@ AttentionInput self_attention(const BlockInput& input, ConstMatrixView tokens, s
     probabilities = probabilities.row_range(branch * rows, rows);
   }
   return {.tokens = tokens,
-          .asking = input.wanted,
+          .needed_tokens = input.needed_tokens,
           .memory = {},
           .mask = input.mask,
           .cache = input.cache,
           .probabilities = probabilities,
-          .silenced = input.silenced};
+          .disabled_heads = input.disabled_heads};
 }
 
-/// The rows of x that the block must bring up to date.
-MatrixView wanted_rows(const BlockInput& input, MatrixView x) {
-  return input.wanted == 0 ? x : x.row_range(0, input.wanted);
+/// The rows of x that the block must update.
+MatrixView needed_rows(const BlockInput& input, MatrixView x) {
+  return input.needed_tokens == 0 ? x : x.row_range(0, input.needed_tokens);
 }
 
-/// Those of `heads` that belong to a branch, as it counts them.
+/// Those of `heads` that belong to a branch, counted from its first head.
 std::vector<size_t> heads_of_branch(std::span<const size_t> heads, const Block& block,
                                     size_t branch) {
   size_t first = 0;
@@ -40,24 +40,24 @@ std::vector<size_t> heads_of_branch(std::span<const size_t> heads, const Block& 
 }
 
 /// x += scale · attention(norm(x)); x += scale · mlp(norm(x)).
-MatrixView forward_pre_norm(const Block& block, const BlockInput& input, Workspace& workspace,
+MatrixView forward_pre_norm(const Block& block, const BlockInput& input, const Resources& resources,
                             MatrixView x) {
-  const MatrixView normed = workspace.normed(x.rows, x.cols);
-  MatrixView wanted = wanted_rows(input, x);
+  const MatrixView normed = resources.workspace.normed(x.rows, x.cols);
+  MatrixView needed = needed_rows(input, x);
   const AttentionBranch& attention = block.attention.front();
-  normalize(attention.norm, x, normed, workspace.pool);
-  attend(attention.attention, self_attention(input, normed), workspace, wanted,
-         {.layer_scale = attention.layer_scale, .residual = wanted});
-  if (input.merge != nullptr && input.wanted == 0)
-    wanted = input.merge->merge(last_keys(attention.attention, x.rows, workspace),
-                                attention.attention.key_value_heads, x);
+  normalize(attention.norm, x, normed, resources.execution);
+  attend(attention.attention, self_attention(input, normed), resources, needed,
+         {.layer_scale = attention.layer_scale, .residual = needed});
+  if (input.merge != nullptr && input.needed_tokens == 0)
+    needed = input.merge->merge(last_keys(attention.attention, x.rows, resources.workspace),
+                                attention.attention.key_value_heads, x, resources.execution.isa);
 
   const MlpBranch& mlp = block.mlp.front();
-  const MatrixView left = normed.row_range(0, wanted.rows);
-  normalize(mlp.norm, wanted, left, workspace.pool);
-  feed_forward(mlp.mlp, left, workspace, wanted,
-               {.layer_scale = mlp.layer_scale, .residual = wanted});
-  return wanted;
+  const MatrixView left = normed.row_range(0, needed.rows);
+  normalize(mlp.norm, needed, left, resources.execution);
+  feed_forward(mlp.mlp, left, resources, needed,
+               {.layer_scale = mlp.layer_scale, .residual = needed});
+  return needed;
 }
 
 void copy(ConstMatrixView from, MatrixView to) {
@@ -65,77 +65,77 @@ void copy(ConstMatrixView from, MatrixView to) {
 }
 
 /// As above, but several branches read the same x before any of them changes it.
-MatrixView forward_branches(const Block& block, const BlockInput& input, Workspace& workspace,
+MatrixView forward_branches(const Block& block, const BlockInput& input, const Resources& resources,
                             MatrixView x) {
-  const MatrixView normed = workspace.normed(x.rows, x.cols);
-  const MatrixView wanted = wanted_rows(input, x);
-  const MatrixView sum = workspace.update(wanted.rows, x.cols);
-  copy(wanted, sum);
+  const MatrixView normed = resources.workspace.normed(x.rows, x.cols);
+  const MatrixView needed = needed_rows(input, x);
+  const MatrixView sum = resources.workspace.update(needed.rows, x.cols);
+  copy(needed, sum);
   for (size_t i = 0; i < block.attention.size(); ++i) {
     const AttentionBranch& branch = block.attention[i];
-    normalize(branch.norm, x, normed, workspace.pool);
+    normalize(branch.norm, x, normed, resources.execution);
     AttentionInput attention = self_attention(input, normed, i, block.attention.size());
-    const auto silenced = heads_of_branch(input.silenced, block, i);
-    attention.silenced = silenced;
-    attend(branch.attention, attention, workspace, sum,
+    const auto disabled = heads_of_branch(input.disabled_heads, block, i);
+    attention.disabled_heads = disabled;
+    attend(branch.attention, attention, resources, sum,
            {.layer_scale = branch.layer_scale, .residual = sum});
   }
-  copy(sum, wanted);
-  const MatrixView left = normed.row_range(0, wanted.rows);
+  copy(sum, needed);
+  const MatrixView left = normed.row_range(0, needed.rows);
   for (const MlpBranch& branch : block.mlp) {
-    normalize(branch.norm, wanted, left, workspace.pool);
-    feed_forward(branch.mlp, left, workspace, sum,
+    normalize(branch.norm, needed, left, resources.execution);
+    feed_forward(branch.mlp, left, resources, sum,
                  {.layer_scale = branch.layer_scale, .residual = sum});
   }
-  copy(sum, wanted);
-  return wanted;
+  copy(sum, needed);
+  return needed;
 }
 
 /// x = norm(x + attention(x)); x = norm(x + mlp(x)).
-MatrixView forward_post_norm(const Block& block, const BlockInput& input, Workspace& workspace,
-                             MatrixView x) {
-  const MatrixView wanted = wanted_rows(input, x);
+MatrixView forward_post_norm(const Block& block, const BlockInput& input,
+                             const Resources& resources, MatrixView x) {
+  const MatrixView needed = needed_rows(input, x);
   const AttentionBranch& attention = block.attention.front();
-  attend(attention.attention, self_attention(input, x), workspace, wanted,
-         {.layer_scale = attention.layer_scale, .residual = wanted});
-  normalize(attention.norm, wanted, wanted, workspace.pool);
+  attend(attention.attention, self_attention(input, x), resources, needed,
+         {.layer_scale = attention.layer_scale, .residual = needed});
+  normalize(attention.norm, needed, needed, resources.execution);
 
   const MlpBranch& mlp = block.mlp.front();
-  feed_forward(mlp.mlp, wanted, workspace, wanted,
-               {.layer_scale = mlp.layer_scale, .residual = wanted});
-  normalize(mlp.norm, wanted, wanted, workspace.pool);
-  return wanted;
+  feed_forward(mlp.mlp, needed, resources, needed,
+               {.layer_scale = mlp.layer_scale, .residual = needed});
+  normalize(mlp.norm, needed, needed, resources.execution);
+  return needed;
 }
 
 /// x += norm(attention(x)); x += norm(mlp(x)).
 MatrixView forward_residual_post_norm(const Block& block, const BlockInput& input,
-                                      Workspace& workspace, MatrixView x) {
-  const MatrixView wanted = wanted_rows(input, x);
-  const MatrixView update = workspace.update(wanted.rows, x.cols);
+                                      const Resources& resources, MatrixView x) {
+  const MatrixView needed = needed_rows(input, x);
+  const MatrixView update = resources.workspace.update(needed.rows, x.cols);
   const AttentionBranch& attention = block.attention.front();
-  attend(attention.attention, self_attention(input, x), workspace, update);
-  normalize(attention.norm, update, update, workspace.pool);
-  add(update, attention.layer_scale, wanted, workspace.pool);
+  attend(attention.attention, self_attention(input, x), resources, update);
+  normalize(attention.norm, update, update, resources.execution);
+  add(update, attention.layer_scale, needed, resources.execution);
 
   const MlpBranch& mlp = block.mlp.front();
-  feed_forward(mlp.mlp, wanted, workspace, update);
-  normalize(mlp.norm, update, update, workspace.pool);
-  add(update, mlp.layer_scale, wanted, workspace.pool);
-  return wanted;
+  feed_forward(mlp.mlp, needed, resources, update);
+  normalize(mlp.norm, update, update, resources.execution);
+  add(update, mlp.layer_scale, needed, resources.execution);
+  return needed;
 }
 
 /// n = norm(x); x += scale · (attention(n) + mlp(n)).
-MatrixView forward_parallel(const Block& block, const BlockInput& input, Workspace& workspace,
+MatrixView forward_parallel(const Block& block, const BlockInput& input, const Resources& resources,
                             MatrixView x) {
-  const MatrixView wanted = wanted_rows(input, x);
+  const MatrixView needed = needed_rows(input, x);
   const AttentionBranch& attention = block.attention.front();
-  const MatrixView normed = workspace.normed(x.rows, x.cols);
-  normalize(attention.norm, x, normed, workspace.pool);
-  attend(attention.attention, self_attention(input, normed), workspace, wanted,
-         {.layer_scale = attention.layer_scale, .residual = wanted});
-  feed_forward(block.mlp.front().mlp, normed.row_range(0, wanted.rows), workspace, wanted,
-               {.layer_scale = attention.layer_scale, .residual = wanted});
-  return wanted;
+  const MatrixView normed = resources.workspace.normed(x.rows, x.cols);
+  normalize(attention.norm, x, normed, resources.execution);
+  attend(attention.attention, self_attention(input, normed), resources, needed,
+         {.layer_scale = attention.layer_scale, .residual = needed});
+  feed_forward(block.mlp.front().mlp, normed.row_range(0, needed.rows), resources, needed,
+               {.layer_scale = attention.layer_scale, .residual = needed});
+  return needed;
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ bool can_merge(const Block& block) {
   return block.kind == BlockKind::kPreNorm && block.attention.size() == 1;
 }
 
-MatrixView forward(const Block& block, const BlockInput& input, Workspace& workspace,
+MatrixView forward(const Block& block, const BlockInput& input, const Resources& resources,
                    MatrixView tokens) {
   assert(block.kind == BlockKind::kPreNorm || block.attention.size() == 1);
   assert(input.cache == nullptr || block.attention.size() == 1);
@@ -153,22 +153,22 @@ MatrixView forward(const Block& block, const BlockInput& input, Workspace& works
     case BlockKind::kPreNorm:
       break;
     case BlockKind::kPostNorm:
-      return forward_post_norm(block, input, workspace, tokens);
+      return forward_post_norm(block, input, resources, tokens);
     case BlockKind::kResidualPostNorm:
-      return forward_residual_post_norm(block, input, workspace, tokens);
+      return forward_residual_post_norm(block, input, resources, tokens);
     case BlockKind::kParallel:
-      return forward_parallel(block, input, workspace, tokens);
+      return forward_parallel(block, input, resources, tokens);
   }
-  return block.attention.size() == 1 ? forward_pre_norm(block, input, workspace, tokens)
-                                     : forward_branches(block, input, workspace, tokens);
+  return block.attention.size() == 1 ? forward_pre_norm(block, input, resources, tokens)
+                                     : forward_branches(block, input, resources, tokens);
 }
 
 WorkspaceShape workspace_shape(const Block& block, size_t tokens) {
   WorkspaceShape shape;
   for (const AttentionBranch& branch : block.attention)
-    shape = merge(shape, workspace_shape(branch.attention, tokens));
+    shape = larger_of(shape, workspace_shape(branch.attention, tokens));
   for (const MlpBranch& branch : block.mlp)
-    shape = merge(shape, workspace_shape(branch.mlp, tokens));
+    shape = larger_of(shape, workspace_shape(branch.mlp, tokens));
   return shape;
 }
 

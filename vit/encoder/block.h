@@ -9,7 +9,7 @@
 
 namespace vit {
 
-/// A sublayer with its norm and layer scale (empty: 1).
+/// A sublayer with its norm and layer scale (empty = 1).
 struct AttentionBranch {
   Norm norm;
   Attention attention;
@@ -21,30 +21,30 @@ struct MlpBranch {
   std::vector<float> layer_scale;
 };
 
-/// Where the norms stand is `kind`; see BlockKind. All but pre-norm blocks have one branch of each.
+/// `kind` says where the norms are, see BlockKind. Only pre-norm blocks may have several branches.
 struct Block {
   BlockKind kind = BlockKind::kPreNorm;
   std::vector<AttentionBranch> attention;
   std::vector<MlpBranch> mlp;
 };
 
-/// What may accompany a sequence through a block.
+/// What changes the result of a block, and where to write its attention.
 struct BlockInput {
   AttentionMask mask{};
   KeyValueCache* cache = nullptr;
-  /// [H·T, keys], or one such matrix after the other for several branches; filled if not empty.
+  /// [H·T, keys], filled if not empty; several branches write one such matrix after the other.
   MatrixView probabilities{};
-  /// Heads whose output is taken as zero, counted through the branches.
-  std::span<const size_t> silenced{};
-  /// Merges tokens between attention and MLP, in pre-norm blocks of one branch; null: none.
+  /// Heads whose output is zero, counted through the branches.
+  std::span<const size_t> disabled_heads{};
+  /// Merges tokens between attention and MLP of a block that can_merge(); null: none.
   TokenMerge* merge = nullptr;
-  /// Only the first so many tokens are wanted, none of which merge; 0: all.
-  size_t wanted = 0;
+  /// Update the first N tokens only (0 = all); none of them merges.
+  size_t needed_tokens = 0;
 };
 
-/// tokens [T, D] are updated in place; the rows that are left are returned: all, unless they merge
-/// or are not wanted.
-MatrixView forward(const Block& block, const BlockInput& input, Workspace& workspace,
+/// Updates tokens [T, D] in place. Returns the rows that are up to date: fewer than T where tokens
+/// merge or are not needed.
+MatrixView forward(const Block& block, const BlockInput& input, const Resources& resources,
                    MatrixView tokens);
 
 bool can_merge(const Block& block);

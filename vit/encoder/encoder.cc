@@ -12,52 +12,55 @@ MatrixView probabilities_of(const Block& block, size_t tokens, Matrix& buffer) {
   return {buffer.data(), heads * tokens, tokens};
 }
 
-/// One layer, with all that the taps ask for.
 struct Layer {
   const Block& block;
   size_t index;
 };
-MatrixView run_layer(const Layer& at, BlockInput input, Workspace& workspace, MatrixView tokens,
-                     const EncoderTaps* taps) {
+
+/// Runs one layer and calls the taps.
+MatrixView run_layer(const Layer& at, BlockInput input, const Resources& resources,
+                     MatrixView tokens, const EncoderTaps* taps) {
   const auto& [block, layer] = at;
-  if (taps == nullptr) return forward(block, input, workspace, tokens);
-  if (!taps->silenced.empty()) input.silenced = taps->silenced.at(layer);
+  if (taps == nullptr) return forward(block, input, resources, tokens);
   Matrix buffer;
   if (taps->attention) input.probabilities = probabilities_of(block, tokens.rows, buffer);
-  tokens = forward(block, input, workspace, tokens);
+  tokens = forward(block, input, resources, tokens);
   if (taps->attention) taps->attention(layer, input.probabilities);
   if (taps->block) taps->block(layer, tokens);
   return tokens;
 }
 
-/// How many tokens of the last layer must be brought up to date; 0: all.
-size_t wanted_of_last(const EncoderInput& input, size_t tokens, const EncoderTaps* taps) {
-  const bool watched = taps != nullptr && (taps->attention || taps->block);
+/// How many tokens the last layer must update; 0: all.
+size_t needed_of_last(const EncoderInput& input, size_t tokens, const EncoderTaps* taps) {
+  const bool observed = taps != nullptr && (taps->attention || taps->block);
   const bool masked = input.mask.causal || !input.mask.bias.empty();
-  return watched || masked || input.wanted >= tokens ? 0 : input.wanted;
+  return observed || masked || input.needed_tokens >= tokens ? 0 : input.needed_tokens;
 }
 
 }  // namespace
 
-MatrixView encode(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
+MatrixView encode(const Encoder& encoder, MatrixView tokens, const Resources& resources,
                   const EncoderTaps* taps, const EncoderInput& input) {
-  assert(input.merge == nullptr || !input.mask.any());
+  assert(input.merge == nullptr || (!input.mask.any() && input.first_layer == 0));
+  assert(input.disabled_heads.empty() || input.disabled_heads.size() == encoder.blocks.size());
   if (input.merge != nullptr) input.merge->start(tokens.rows);
-  for (size_t layer = 0; layer < encoder.blocks.size(); ++layer) {
+  for (size_t layer = input.first_layer; layer < encoder.blocks.size(); ++layer) {
     BlockInput block{.mask = input.mask, .merge = input.merge};
-    // Before the first merge every token stands for itself, and there is nothing to add.
+    // Before the first merge all sizes are 1, and their logarithms add nothing.
     if (input.merge != nullptr && layer > 0) block.mask.key_bias = input.merge->key_bias();
-    if (layer + 1 == encoder.blocks.size()) block.wanted = wanted_of_last(input, tokens.rows, taps);
-    tokens = run_layer({encoder.blocks[layer], layer}, block, workspace, tokens, taps);
+    if (!input.disabled_heads.empty()) block.disabled_heads = input.disabled_heads[layer];
+    if (layer + 1 == encoder.blocks.size())
+      block.needed_tokens = needed_of_last(input, tokens.rows, taps);
+    tokens = run_layer({encoder.blocks[layer], layer}, block, resources, tokens, taps);
   }
   return tokens;
 }
 
-void encode_next(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
+void encode_next(const Encoder& encoder, MatrixView tokens, const Resources& resources,
                  std::vector<KeyValueCache>& caches) {
   assert(caches.size() == encoder.blocks.size());
   for (size_t layer = 0; layer < encoder.blocks.size(); ++layer)
-    forward(encoder.blocks[layer], {.mask = {.causal = true}, .cache = &caches[layer]}, workspace,
+    forward(encoder.blocks[layer], {.mask = {.causal = true}, .cache = &caches[layer]}, resources,
             tokens);
 }
 
@@ -72,7 +75,8 @@ std::vector<KeyValueCache> make_caches(const Encoder& encoder, size_t capacity) 
 
 WorkspaceShape workspace_shape(const Encoder& encoder, size_t tokens) {
   WorkspaceShape shape;
-  for (const Block& block : encoder.blocks) shape = merge(shape, workspace_shape(block, tokens));
+  for (const Block& block : encoder.blocks)
+    shape = larger_of(shape, workspace_shape(block, tokens));
   return shape;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "vit/encoder/block.h"
@@ -12,38 +13,40 @@ struct Encoder {
   std::vector<Block> blocks;
 };
 
-/// The one hook into a running encoder. Absent, no attention matrix is ever built.
+/// Observers of a running encoder; they change no bit of its result. Without an attention tap, no
+/// attention matrix is ever built.
 struct EncoderTaps {
-  /// Softmax output of a layer, [H·T, T]: queries of head 0, then of head 1, … (layers with several
-  /// attention branches hand over the heads of one after those of the other).
+  /// Softmax output of a layer, [H·T, T]: queries of head 0, then of head 1, … In layers with
+  /// several attention branches, the heads of the branches follow one another.
   std::function<void(size_t layer, ConstMatrixView attention)> attention;
   /// Tokens after a layer, [T, D].
   std::function<void(size_t layer, ConstMatrixView tokens)> block;
-  /// Heads whose output is taken as zero (ablation), a list per layer; empty: none at all.
-  std::vector<std::vector<size_t>> silenced;
 };
 
-/// What may accompany a sequence through an encoder.
+/// What changes the result of an encoder.
 struct EncoderInput {
   AttentionMask mask{};  ///< of every layer; not together with merge
-  /// Merges tokens layer by layer, every block being one that can_merge(); null: none.
+  /// Merges tokens after each layer; every block must be one that can_merge(). Null: none.
   TokenMerge* merge = nullptr;
-  /// The encodings of the first so many tokens are wanted; 0: of all. The last layer then makes
-  /// keys and values of every token and the rest for these alone, unless a tap looks at it or the
-  /// mask is causal or has a bias for each query.
-  size_t wanted = 0;
+  /// Encodings of the first N tokens are needed (0 = all). The last layer then computes keys and
+  /// values of every token and everything else for these only, unless a tap observes the layer, or
+  /// the mask is causal or has a bias for each query.
+  size_t needed_tokens = 0;
+  /// For each layer the heads whose output is zero; empty: none.
+  std::span<const std::vector<size_t>> disabled_heads{};
+  size_t first_layer = 0;  ///< earlier layers are skipped: `tokens` are what enters this one
 };
 
-/// tokens [T, D] become their encodings, in place; returns the rows that are left: those wanted at
-/// least. `workspace` must have room for workspace_shape().
-MatrixView encode(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
+/// Replaces tokens [T, D] by their encodings, in place. Returns the rows that are up to date, at
+/// least those needed. The workspace must have room for workspace_shape().
+MatrixView encode(const Encoder& encoder, MatrixView tokens, const Resources& resources,
                   const EncoderTaps* taps = nullptr, const EncoderInput& input = {});
 
-/// The next tokens of a sequence whose earlier ones are in `caches`, one per layer.
-void encode_next(const Encoder& encoder, MatrixView tokens, Workspace& workspace,
+/// Encodes the next tokens of a sequence whose earlier ones are in `caches`, one per layer.
+void encode_next(const Encoder& encoder, MatrixView tokens, const Resources& resources,
                  std::vector<KeyValueCache>& caches);
 
-/// Caches with room for `capacity` tokens.
+/// Caches with room for `capacity` tokens, one per layer.
 std::vector<KeyValueCache> make_caches(const Encoder& encoder, size_t capacity);
 
 WorkspaceShape workspace_shape(const Encoder& encoder, size_t tokens);

@@ -40,9 +40,9 @@ void TokenMerge::start(size_t tokens) {
   std::iota(sources_.begin(), sources_.end(), 0u);
 }
 
-MatrixView TokenMerge::merge(ConstMatrixView keys, size_t heads, MatrixView tokens) {
+MatrixView TokenMerge::merge(ConstMatrixView keys, size_t heads, MatrixView tokens, Isa isa) {
   assert(keys.rows == tokens.rows && sizes_.size() == tokens.rows);
-  match(average_keys(keys, heads));
+  match(average_keys(keys, heads), isa);
   for (const Pair& pair : pairs_)
     sizes_[pair.into] = merge_rows(tokens.row_span(pair.from), sizes_[pair.from],
                                    tokens.row_span(pair.into), sizes_[pair.into]);
@@ -61,7 +61,7 @@ ConstMatrixView TokenMerge::average_keys(ConstMatrixView keys, size_t heads) {
   return metric;
 }
 
-void TokenMerge::match(ConstMatrixView metric) {
+void TokenMerge::match(ConstMatrixView metric, Isa isa) {
   pairs_.clear();
   const size_t tokens = metric.rows, width = metric.cols;
   const size_t evens = (tokens + 1) / 2, odds = tokens / 2;
@@ -70,7 +70,7 @@ void TokenMerge::match(ConstMatrixView metric) {
   const ConstMatrixView first(metric.data, evens, width, 2 * width);
   const ConstMatrixView second(metric.data + width, odds, width, 2 * width);
   const MatrixView similarity = reuse(similarity_, evens, odds);
-  multiply(first, second, similarity, {.b = Transpose::kYes});
+  multiply(first, second, similarity, {.b = Transpose::kYes}, isa);
 
   const size_t first_even = (prefix_ + 1) / 2, first_odd = prefix_ / 2;
   if (first_odd >= odds) return;

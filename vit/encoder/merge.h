@@ -1,5 +1,5 @@
-/// Token merging (ToMe, Bolya et al. 2023): after each attention the most alike tokens become one,
-/// so that the layers after it have less to do. No training, a little less accuracy.
+/// Token merging (ToMe, Bolya et al. 2023): after each attention the most similar tokens are
+/// merged, so that later layers process fewer. It needs no training and costs a little accuracy.
 #pragma once
 
 #include <cstdint>
@@ -7,29 +7,30 @@
 #include <vector>
 
 #include "vit/base/matrix.h"
+#include "vit/kernels/cpu.h"
 
 namespace vit {
 
-/// One sequence on its way through the layers.
+/// The state of one sequence while it passes through the layers.
 class TokenMerge {
  public:
-  /// Up to `per_layer` tokens fewer after each layer; the first `prefix` tokens are never merged.
+  /// Removes up to `per_layer` tokens after each layer. The first `prefix` tokens are never merged.
   TokenMerge(size_t per_layer, size_t prefix) : per_layer_(per_layer), prefix_(prefix) {}
 
-  /// A new sequence of this many tokens, each standing for itself.
+  /// Starts a new sequence of this many unmerged tokens.
   void start(size_t tokens);
 
-  /// Merges within tokens [T, D] whose attention keys are `keys` [T, heads·d]: tokens alternate
-  /// between two sets, each of the first finds its nearest of the second (cosine of the keys,
-  /// averaged over heads), and the nearest pairs become one, weighted by how many tokens each
-  /// stands for. The tokens left keep their order and move together; the rows in use are returned.
-  MatrixView merge(ConstMatrixView keys, size_t heads, MatrixView tokens);
+  /// Merges within tokens [T, D] whose attention keys are `keys` [T, heads·d]. Tokens alternate
+  /// between two sets; each token of the first finds the nearest of the second (cosine of the keys,
+  /// averaged over heads), and the nearest pairs become their mean, weighted by the sizes of both.
+  /// The remaining tokens keep their order and fill the first rows, which are returned.
+  MatrixView merge(ConstMatrixView keys, size_t heads, MatrixView tokens, Isa isa = active_isa());
 
-  /// How many original tokens each one left stands for.
+  /// How many original tokens each remaining token represents.
   std::span<const float> sizes() const { return sizes_; }
-  /// Logarithms of the sizes: a merged token draws as much attention as its parts did.
+  /// Logarithms of the sizes: a merged token receives as much attention as its parts did.
   std::span<const float> key_bias() const { return key_bias_; }
-  /// For each original token, the index of the one it is part of now.
+  /// For each original token, the index of the token that now contains it.
   std::span<const std::uint32_t> sources() const { return sources_; }
 
  private:
@@ -42,7 +43,7 @@ class TokenMerge {
   /// One unit vector per token, [T, d].
   ConstMatrixView average_keys(ConstMatrixView keys, size_t heads);
   /// Finds the pairs to merge, in rising order of `from`.
-  void match(ConstMatrixView metric);
+  void match(ConstMatrixView metric, Isa isa);
   MatrixView compact(MatrixView tokens);
 
   size_t per_layer_;

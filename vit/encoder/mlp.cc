@@ -2,19 +2,20 @@
 
 namespace vit {
 
-void feed_forward(const Mlp& mlp, ConstMatrixView x, Workspace& workspace, MatrixView y,
+void feed_forward(const Mlp& mlp, ConstMatrixView x, const Resources& resources, MatrixView y,
                   const Epilogue& epilogue) {
-  MatrixView hidden = workspace.hidden(x.rows, mlp.expand.out);
+  const Execution& execution = resources.execution;
+  MatrixView hidden = resources.workspace.hidden(x.rows, mlp.expand.out);
   if (mlp.gated) {
-    apply(mlp.expand, x, hidden, {}, workspace.pool);
+    apply(mlp.expand, x, hidden, {}, execution.pool);
     const MatrixView gated = hidden.col_range(0, mlp.contract.in);
-    gate(mlp.activation, hidden, gated, workspace.pool);
+    gate(mlp.activation, hidden, gated, execution);
     hidden = gated;
   } else {
-    apply(mlp.expand, x, hidden, {.activation = mlp.activation}, workspace.pool);
+    apply(mlp.expand, x, hidden, {.activation = mlp.activation}, execution.pool);
   }
-  normalize(mlp.norm, hidden, hidden, workspace.pool);
-  apply(mlp.contract, hidden, y, epilogue, workspace.pool);
+  normalize(mlp.norm, hidden, hidden, execution);
+  apply(mlp.contract, hidden, y, epilogue, execution.pool);
 }
 
 WorkspaceShape workspace_shape(const Mlp& mlp, size_t tokens) {

@@ -9,14 +9,14 @@ namespace vit {
 
 struct Mlp {
   Linear expand;    ///< [F, D]; gated: gate rows, then value rows, [2F, D]
-  Norm norm;        ///< on the activated hidden numbers, or none
+  Norm norm;        ///< on the hidden activations, or none
   Linear contract;  ///< [D, F]
   Activation activation = Activation::kGelu;
   bool gated = false;  ///< hidden = activation(gate) · value
 };
 
 /// y = epilogue(contract(activation(expand(x)))).
-void feed_forward(const Mlp& mlp, ConstMatrixView x, Workspace& workspace, MatrixView y,
+void feed_forward(const Mlp& mlp, ConstMatrixView x, const Resources& resources, MatrixView y,
                   const Epilogue& epilogue = {});
 
 WorkspaceShape workspace_shape(const Mlp& mlp, size_t tokens);

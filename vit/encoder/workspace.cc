@@ -16,7 +16,7 @@ void grow(Matrix& buffer, size_t rows, size_t cols) {
 
 }  // namespace
 
-WorkspaceShape merge(const WorkspaceShape& a, const WorkspaceShape& b) {
+WorkspaceShape larger_of(const WorkspaceShape& a, const WorkspaceShape& b) {
   return {.tokens = std::max(a.tokens, b.tokens),
           .memory = std::max(a.memory, b.memory),
           .width = std::max(a.width, b.width),

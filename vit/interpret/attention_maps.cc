@@ -14,7 +14,7 @@ void copy_rows(ConstMatrixView from, MatrixView to) {
   for (size_t r = 0; r < from.rows; ++r) std::copy_n(from.row(r), from.cols, to.row(r));
 }
 
-/// Which token of a merged sequence each original one is part of, and of how many.
+/// For each original token the merged token that contains it, and the sizes of merged tokens.
 struct Merged {
   std::vector<std::uint32_t> sources;
   std::vector<float> sizes;
@@ -26,8 +26,8 @@ struct Merged {
   }
 };
 
-/// What was given to a merged token belongs to its parts alike, as in the softmax it was weighted
-/// by their number. `first` is the first token that `from` knows.
+/// Divides the attention of a merged token equally among its parts, because the softmax weighted it
+/// by their number. `first` is the first token that `from` covers.
 void spread(std::span<const float> from, const Merged& merged, size_t first, std::span<float> to) {
   for (size_t token = first; token < to.size(); ++token) {
     const size_t source = merged.sources[token];
@@ -35,7 +35,7 @@ void spread(std::span<const float> from, const Merged& merged, size_t first, std
   }
 }
 
-/// Attention [H·T', T'] of merged tokens as one between all of them, [H·T, T].
+/// Attention [H·T', T'] between merged tokens to attention between all original ones, [H·T, T].
 void spread_rows(ConstMatrixView from, const Merged& merged, MatrixView to) {
   const size_t tokens = to.cols;
   for (size_t r = 0; r < to.rows; ++r)
@@ -43,7 +43,7 @@ void spread_rows(ConstMatrixView from, const Merged& merged, MatrixView to) {
            to.row_span(r));
 }
 
-/// A pool that sees the patches alone leaves the prefix at zero.
+/// A pool that sees only the patches leaves the prefix at zero.
 Matrix over_all_tokens(ConstMatrixView pooling, const Merged& merged, size_t tokens) {
   Matrix all(pooling.rows, tokens);
   const size_t known = merged.empty() ? tokens : merged.sizes.size();
@@ -60,7 +60,7 @@ size_t heads_per_layer(const ModelConfig& config) {
   return config.encoder.heads * config.encoder.branches;
 }
 
-/// What follows indexes and sorts by these numbers.
+/// The callers index and sort by these numbers.
 void check_finite(const AttentionMaps& maps) {
   const auto refuse = [](const std::string& what) {
     fail(what, " is NaN or infinite; the weights are damaged, or the training diverged");
@@ -106,29 +106,31 @@ bool all_finite(std::span<const float> numbers) {
   return std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); });
 }
 
-AttentionMaps capture(const Model& model, ModelWorkspace& workspace) {
+AttentionMaps capture(Runner& runner) {
+  const Model& model = runner.model();
+  const auto& merge = runner.workspace().merge;
   AttentionMaps maps;
   maps.layout = token_layout(model.config);
   maps.layers = model.config.encoder.depth;
   maps.heads = heads_per_layer(model.config);
   const size_t rows = maps.heads * maps.tokens();
   maps.weights = Matrix(maps.layers * rows, maps.tokens());
-  maps.output.resize(model.config.outputs());
 
   ModelTaps taps;
-  Merged merged;  // as the layer under way found it: each merges after its attention
+  Merged merged;  // before the current layer: each layer merges after its attention
   taps.encoder.attention = [&](size_t layer, ConstMatrixView attention) {
     const MatrixView to = maps.weights.view().row_range(layer * rows, rows);
     if (merged.empty())
       copy_rows(attention, to);
     else
       spread_rows(attention, merged, to);
-    if (workspace.merge) merged.keep(*workspace.merge);
+    if (merge) merged.keep(*merge);
   };
   taps.pooling = [&](ConstMatrixView pooling) {
     maps.pooling = over_all_tokens(pooling, merged, maps.tokens());
   };
-  run(model, workspace, maps.output, &taps);
+  const std::span<const float> output = runner.logits(&taps);
+  maps.output.assign(output.begin(), output.end());
   check_finite(maps);
   return maps;
 }

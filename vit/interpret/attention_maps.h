@@ -1,4 +1,4 @@
-/// Every attention matrix of one image, with the knowledge which token is what.
+/// Every attention matrix of one image, and the meaning of its tokens.
 #pragma once
 
 #include <span>
@@ -6,10 +6,11 @@
 #include <vector>
 
 #include "vit/model/model.h"
+#include "vit/model/runner.h"
 
 namespace vit::interpret {
 
-/// Prefix tokens first, then the patches, row after row.
+/// Prefix tokens first, then the patches, row by row.
 struct TokenLayout {
   std::vector<PrefixToken> prefix;
   GridSize grid;
@@ -29,10 +30,10 @@ std::string token_name(const TokenLayout& layout, size_t token);
 struct AttentionMaps {
   TokenLayout layout;
   size_t layers = 0;
-  size_t heads = 0;           ///< per layer; those of parallel branches follow one another
-  Matrix weights;             ///< [layers·heads·T, T]: a row per query
-  Matrix pooling;             ///< [heads, T] of an attention pool, zero where it cannot look
-  std::vector<float> output;  ///< the model's answer
+  size_t heads = 0;           ///< per layer; heads of parallel branches follow one another
+  Matrix weights;             ///< [layers·heads·T, T]: one row per query
+  Matrix pooling;             ///< [heads, T] of an attention pool, zero for tokens it does not see
+  std::vector<float> output;  ///< logits, or features without a classifier
 
   size_t tokens() const { return layout.tokens(); }
   /// [H·T, T]
@@ -47,14 +48,14 @@ struct AttentionMaps {
 
 bool all_finite(std::span<const float> numbers);
 
-/// Runs the model on workspace.pixels. Throws an Error if attention or answer is NaN or infinite.
-/// Where tokens merge, each original one keeps its row and column: it looks as the token that it is
-/// part of, and has an even share of what that receives.
-AttentionMaps capture(const Model& model, ModelWorkspace& workspace);
+/// Runs the model on runner.pixels(). Throws an Error if attention or output is NaN or infinite.
+/// Where tokens merge, each original token keeps its row and column: it has the row of the token
+/// that contains it, and an equal share of the attention that this token receives.
+AttentionMaps capture(Runner& runner);
 
-/// The patches' part of something per token.
+/// The part of a per-token map that belongs to the patches.
 std::span<const float> patches_of(const TokenLayout& layout, std::span<const float> tokens);
-/// What the prefix tokens hold of it.
+/// The sum over the prefix tokens.
 double prefix_mass(const TokenLayout& layout, std::span<const float> tokens);
 
 }  // namespace vit::interpret

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "vit/interpret/ablation.h"
 #include "vit/interpret/attention_maps.h"
+#include "vit/interpret/head_effects.h"
 #include "vit/interpret/pattern.h"
 #include "vit/interpret/similarity.h"
 

@@ -19,57 +19,59 @@ void normalize_row(const IsaKernels& kernels, const Norm& norm, const float* x, 
 
 }  // namespace
 
-void normalize(const Norm& norm, ConstMatrixView x, MatrixView y, ThreadPool* pool) {
+void normalize(const Norm& norm, ConstMatrixView x, MatrixView y, const Execution& execution) {
   assert(x.rows == y.rows && x.cols == y.cols);
   if (norm.identity()) {
     if (x.data == y.data) return;
-    for_each_row(pool, x.rows, [&](size_t r) { std::copy_n(x.row(r), x.cols, y.row(r)); });
+    for_each_row(execution.pool, x.rows,
+                 [&](size_t r) { std::copy_n(x.row(r), x.cols, y.row(r)); });
     return;
   }
   assert(norm.weight.size() == x.cols);
-  const IsaKernels& kernels = isa_kernels(active_isa());
-  for_each_row(pool, x.rows, [&](size_t r) { normalize_row(kernels, norm, x.row(r), y.row(r)); });
+  const IsaKernels& kernels = isa_kernels(execution.isa);
+  for_each_row(execution.pool, x.rows,
+               [&](size_t r) { normalize_row(kernels, norm, x.row(r), y.row(r)); });
 }
 
-void normalize_groups(const Norm& norm, MatrixView x, ThreadPool* pool) {
+void normalize_groups(const Norm& norm, MatrixView x, const Execution& execution) {
   if (norm.identity()) return;
   const size_t width = norm.weight.size();
   assert(x.cols % width == 0);
-  const IsaKernels& kernels = isa_kernels(active_isa());
-  for_each_row(pool, x.rows, [&](size_t r) {
+  const IsaKernels& kernels = isa_kernels(execution.isa);
+  for_each_row(execution.pool, x.rows, [&](size_t r) {
     for (float* group = x.row(r); group < x.row(r) + x.cols; group += width)
       normalize_row(kernels, norm, group, group);
   });
 }
 
-void activate(Activation activation, ConstMatrixView x, MatrixView y, ThreadPool* pool) {
+void activate(Activation activation, ConstMatrixView x, MatrixView y, const Execution& execution) {
   assert(x.rows == y.rows && x.cols == y.cols);
-  const IsaKernels& kernels = isa_kernels(active_isa());
-  for_each_row(pool, x.rows,
+  const IsaKernels& kernels = isa_kernels(execution.isa);
+  for_each_row(execution.pool, x.rows,
                [&](size_t r) { kernels.activation_row(activation, x.row(r), y.row(r), x.cols); });
 }
 
-void gate(Activation activation, ConstMatrixView x, MatrixView y, ThreadPool* pool) {
+void gate(Activation activation, ConstMatrixView x, MatrixView y, const Execution& execution) {
   assert(x.rows == y.rows && x.cols == 2 * y.cols);
-  const IsaKernels& kernels = isa_kernels(active_isa());
-  for_each_row(pool, x.rows, [&](size_t r) {
+  const IsaKernels& kernels = isa_kernels(execution.isa);
+  for_each_row(execution.pool, x.rows, [&](size_t r) {
     kernels.gate_row(activation, x.row(r), x.row(r) + y.cols, y.row(r), y.cols);
   });
 }
 
 void add(ConstMatrixView update, std::span<const float> layer_scale, MatrixView x,
-         ThreadPool* pool) {
+         const Execution& execution) {
   assert(x.rows == update.rows && x.cols == update.cols);
   assert(layer_scale.empty() || layer_scale.size() == x.cols);
   const float* scale = layer_scale.empty() ? nullptr : layer_scale.data();
-  const IsaKernels& kernels = isa_kernels(active_isa());
-  for_each_row(pool, x.rows,
+  const IsaKernels& kernels = isa_kernels(execution.isa);
+  for_each_row(execution.pool, x.rows,
                [&](size_t r) { kernels.add_row(update.row(r), scale, x.row(r), x.cols); });
 }
 
-void softmax(MatrixView x, float temperature, ThreadPool* pool) {
-  const IsaKernels& kernels = isa_kernels(active_isa());
-  for_each_row(pool, x.rows, [&](size_t r) {
+void softmax(MatrixView x, float temperature, const Execution& execution) {
+  const IsaKernels& kernels = isa_kernels(execution.isa);
+  for_each_row(execution.pool, x.rows, [&](size_t r) {
     const float sum = kernels.exp_row(x.row(r), x.cols, 1.0f / temperature);
     kernels.scale_row(x.row(r), sum > 0.0f ? 1.0f / sum : 0.0f, x.row(r), x.cols);
   });

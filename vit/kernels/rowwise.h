@@ -1,4 +1,5 @@
-/// Row-wise mathematics on views. Every row is independent, so a pool may share the rows.
+/// Row-wise mathematics on views. Every row is independent, so the workers of a pool share the
+/// rows.
 #pragma once
 
 #include <span>
@@ -6,8 +7,7 @@
 
 #include "vit/base/config.h"
 #include "vit/base/matrix.h"
-#include "vit/base/thread_pool.h"
-#include "vit/kernels/cpu.h"
+#include "vit/kernels/execution.h"
 
 namespace vit {
 
@@ -22,22 +22,23 @@ struct Norm {
 };
 
 /// y = norm(x), row by row; y may be x.
-void normalize(const Norm& norm, ConstMatrixView x, MatrixView y, ThreadPool* pool = nullptr);
+void normalize(const Norm& norm, ConstMatrixView x, MatrixView y, const Execution& execution = {});
 
 /// The same on each group of norm.weight.size() columns by itself: q/k norm on the heads of a view.
-void normalize_groups(const Norm& norm, MatrixView x, ThreadPool* pool = nullptr);
+void normalize_groups(const Norm& norm, MatrixView x, const Execution& execution = {});
 
 /// y = activation(x); y may be x.
-void activate(Activation activation, ConstMatrixView x, MatrixView y, ThreadPool* pool = nullptr);
+void activate(Activation activation, ConstMatrixView x, MatrixView y,
+              const Execution& execution = {});
 
 /// y = activation(first half of x) · second half of x; y has half of x's columns.
-void gate(Activation activation, ConstMatrixView x, MatrixView y, ThreadPool* pool = nullptr);
+void gate(Activation activation, ConstMatrixView x, MatrixView y, const Execution& execution = {});
 
 /// x += layer_scale · update; an empty layer_scale is 1.
 void add(ConstMatrixView update, std::span<const float> layer_scale, MatrixView x,
-         ThreadPool* pool = nullptr);
+         const Execution& execution = {});
 
 /// Rows of x become probabilities: softmax(x / temperature). A row of -inf alone becomes zeros.
-void softmax(MatrixView x, float temperature = 1.0f, ThreadPool* pool = nullptr);
+void softmax(MatrixView x, float temperature = 1.0f, const Execution& execution = {});
 
 }  // namespace vit

@@ -8,62 +8,71 @@
 #include "patch/patchify.h"
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
-#include "vit/model/features.h"
 #include "vit/model/load.h"
 #include "weights/known/default_model.h"
 
 namespace vit {
 namespace {
 
-/// Workspaces at rest. A call takes one per image it has under way and gives it back.
-class WorkspacePool {
+/// Idle runners. A call takes one per image in progress and returns it.
+class RunnerPool {
  public:
-  WorkspacePool(const Model& model, size_t merge) : model_(&model), merge_(merge) {
-    give_back(take());  // a model that cannot merge is refused now, not with the first image
+  RunnerPool(const Model& model, const Recipe& recipe, RunOptions options)
+      : model_(&model), recipe_(recipe), options_(std::move(options)) {
+    give_back(take(nullptr));  // options that the model cannot satisfy are refused now
   }
 
-  std::unique_ptr<ModelWorkspace> take() {
+  Runner make(ThreadPool* pool) const {
+    RunOptions options = options_;
+    options.pool = pool;
+    return {*model_, recipe_, options};
+  }
+
+  std::unique_ptr<Runner> take(ThreadPool* pool) {
     {
       const std::lock_guard lock(mutex_);
-      if (!resting_.empty()) {
-        auto workspace = std::move(resting_.back());
-        resting_.pop_back();
-        return workspace;
+      if (!idle_.empty()) {
+        auto runner = std::move(idle_.back());
+        idle_.pop_back();
+        runner->set_pool(pool);
+        return runner;
       }
     }
-    return std::make_unique<ModelWorkspace>(*model_, merge_);
+    return std::make_unique<Runner>(make(pool));
   }
-  void give_back(std::unique_ptr<ModelWorkspace> workspace) {
+  void give_back(std::unique_ptr<Runner> runner) {
     const std::lock_guard lock(mutex_);
-    resting_.push_back(std::move(workspace));
+    idle_.push_back(std::move(runner));
   }
 
  private:
   const Model* model_;
-  size_t merge_;
+  Recipe recipe_;
+  RunOptions options_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<ModelWorkspace>> resting_;
+  std::vector<std::unique_ptr<Runner>> idle_;
 };
 
-/// How many of `images` run one per worker; each of the others is shared by all workers.
+/// How many of `images` run one per worker; all workers share each of the others.
 size_t images_run_whole(size_t images, size_t workers) {
   const size_t rest = images % workers;
   return 2 * rest > workers ? images : images - rest;
 }
 
-/// Which heads of each layer are silent; empty where none is.
-std::vector<std::vector<size_t>> silenced_heads(const std::vector<HeadId>& ablate,
-                                                const ModelConfig& config) {
-  if (ablate.empty()) return {};
-  std::vector<std::vector<size_t>> silenced(config.encoder.depth);
-  const size_t heads = config.encoder.heads * config.encoder.branches;
-  for (const auto [layer, head] : ablate) {
-    if (layer >= config.encoder.depth || head >= heads)
-      fail("head ", layer, ":", head, " cannot be ablated: the model has layers 0 to ",
-           config.encoder.depth - 1, " with heads 0 to ", heads - 1);
-    silenced[layer].push_back(head);
-  }
-  return silenced;
+/// The checkpoint's recipe, for the image size of the options.
+Recipe recipe_for(const weights::Checkpoint& checkpoint, const ClassifierOptions& options) {
+  Recipe recipe = checkpoint.recipe;
+  if (options.image_height != 0 || options.image_width != 0)
+    recipe =
+        scaled_to(recipe, options.image_height != 0 ? options.image_height : recipe.crop_height,
+                  options.image_width != 0 ? options.image_width : recipe.crop_width);
+  // A chosen size must be a multiple of the patch; a checkpoint's own may leave a remainder.
+  if (recipe != checkpoint.recipe)
+    patch::patch_grid(recipe.crop_height, recipe.crop_width,
+                      checkpoint.config.embedding.patch_height,
+                      checkpoint.config.embedding.patch_width);
+  validate(recipe, checkpoint.path);
+  return recipe;
 }
 
 }  // namespace
@@ -74,10 +83,8 @@ struct Classifier::State {
   std::vector<std::string> labels;
   std::string name;
   float temperature;
-  size_t merge;
-  ModelTaps ablation;  ///< hands nothing over
   mutable ThreadPool threads;
-  mutable WorkspacePool workspaces;
+  mutable RunnerPool runners;
 
   State(Model loaded, const weights::Checkpoint& checkpoint, const Recipe& used,
         const ClassifierOptions& options)
@@ -86,28 +93,18 @@ struct Classifier::State {
         labels(checkpoint.labels),
         name(model.config.architecture),
         temperature(options.temperature),
-        merge(options.merge),
-        ablation{.encoder = {.attention = {},
-                             .block = {},
-                             .silenced = silenced_heads(options.ablate, model.config)},
-                 .pixels = {},
-                 .tokens = {},
-                 .pooling = {}},
         threads(options.threads),
-        workspaces(model, options.merge) {
+        runners(model, recipe,
+                {.merge_tokens = options.merge_tokens, .disabled_heads = options.disabled_heads}) {
     if (name.empty()) name = std::filesystem::path(checkpoint.path).stem().string();
   }
 
-  std::vector<float> run_image(const Image& image, ThreadPool* pool,
-                               const ModelTaps* taps = nullptr) const {
-    auto workspace = workspaces.take();
-    workspace->encoder.pool = pool;
-    patch::apply_recipe(image, recipe, workspace->recipe, workspace->pixels);
-    std::vector<float> output(model.config.outputs());
-    if (taps == nullptr && !ablation.encoder.silenced.empty()) taps = &ablation;
-    run(model, *workspace, output, taps);
-    workspaces.give_back(std::move(workspace));
-    return output;
+  /// Calls task(runner) with an idle runner whose image is shared by `pool`.
+  template <typename Task>
+  void with_runner(ThreadPool* pool, const Task& task) const {
+    auto runner = runners.take(pool);
+    task(*runner);
+    runners.give_back(std::move(runner));
   }
 };
 
@@ -116,19 +113,8 @@ Classifier Classifier::load(const std::filesystem::path& path, const ClassifierO
     fail("temperature is ", options.temperature, ", expected a finite number above 0");
   const weights::Checkpoint checkpoint =
       weights::open(path.empty() ? weights::default_model() : path, {.heads = options.heads});
-  Recipe recipe = checkpoint.recipe;
-  if (options.image_height != 0 || options.image_width != 0)
-    recipe =
-        scaled_to(recipe, options.image_height != 0 ? options.image_height : recipe.crop_height,
-                  options.image_width != 0 ? options.image_width : recipe.crop_width);
-  if (recipe !=
-      checkpoint.recipe)  // a size that somebody chose; a checkpoint's own may leave a rest
-    patch::patch_grid(recipe.crop_height, recipe.crop_width,
-                      checkpoint.config.embedding.patch_height,
-                      checkpoint.config.embedding.patch_width);
-  validate(recipe, checkpoint.path);
-  // The recipe decides the input size: DINOv2's classifiers, say, run at 224 on a table made for
-  // 518.
+  // The recipe decides the input size: DINOv2's classifiers run at 224 on a position table for 518.
+  const Recipe recipe = recipe_for(checkpoint, options);
   Model model = load_model(checkpoint, {.image_height = recipe.crop_height,
                                         .image_width = recipe.crop_width,
                                         .positions = options.positions,
@@ -155,39 +141,38 @@ const std::string& Classifier::name() const {
   return state_->name;
 }
 
-const Model& Classifier::model() const {
-  return state_->model;
+Runner Classifier::runner() const {
+  return state_->runners.make(nullptr);
 }
-ThreadPool& Classifier::threads() const {
-  return state_->threads;
+
+Runner Classifier::shared_runner() const {
+  return state_->runners.make(&state_->threads);
 }
-size_t Classifier::merge() const {
-  return state_->merge;
+
+void Classifier::for_each(size_t count,
+                          const std::function<void(size_t index, Runner& runner)>& task) const {
+  parallel_for(&state_->threads, count, [&](size_t index, size_t) {
+    state_->with_runner(nullptr, [&](Runner& runner) { task(index, runner); });
+  });
 }
 
 std::vector<std::vector<float>> Classifier::logits(std::span<const Image> images) const {
   const State& s = *state_;
   std::vector<std::vector<float>> outputs(images.size());
+  const auto run = [&](size_t i, Runner& runner) {
+    const std::span<const float> logits = runner.logits(images[i]);
+    outputs[i].assign(logits.begin(), logits.end());
+  };
   const size_t whole = images_run_whole(images.size(), s.threads.size());
-  parallel_for(&s.threads, whole,
-               [&](size_t i, size_t) { outputs[i] = s.run_image(images[i], nullptr); });
-  for (size_t i = whole; i < images.size(); ++i) outputs[i] = s.run_image(images[i], &s.threads);
+  for_each(whole, run);
+  for (size_t i = whole; i < images.size(); ++i)
+    s.with_runner(&s.threads, [&](Runner& runner) { run(i, runner); });
   return outputs;
 }
 
 std::vector<float> Classifier::features(const Image& image, FeatureKind kind) const {
-  const State& s = *state_;
-  check_features(config(), kind);
   std::vector<float> features;
-  ModelTaps taps = s.ablation;
-  taps.encoder.block = [&](size_t layer, ConstMatrixView tokens) {
-    if (layer + 1 != config().encoder.depth) return;
-    Matrix copy(tokens.rows, tokens.cols);
-    for (size_t r = 0; r < tokens.rows; ++r)
-      std::copy_n(tokens.row(r), tokens.cols, copy.view().row(r));
-    features = features_of(s.model, copy, kind);
-  };
-  s.run_image(image, nullptr, &taps);
+  state_->with_runner(nullptr, [&](Runner& runner) { features = runner.features(image, kind); });
   return features;
 }
 

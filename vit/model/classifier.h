@@ -1,49 +1,44 @@
-/// The façade: a checkpoint in, named classes with probabilities out.
+/// From a checkpoint to named classes with probabilities.
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "patch/image/image.h"
 #include "vit/base/config.h"
 #include "vit/base/precision.h"
 #include "vit/base/recipe.h"
+#include "vit/model/runner.h"
 
 namespace vit {
 
-class ThreadPool;
-struct Model;
-enum class FeatureKind;
-
-using patch::Image;
-using patch::read_image;
-
 struct Prediction {
   size_t index = 0;
-  std::string label;  ///< "class 7" where the checkpoint names none
+  std::string label;  ///< "class 7" where the checkpoint has no names
   float probability = 0.0f;
 };
 
 struct ClassifierOptions {
-  size_t threads = 0;       ///< 0: all that the machine grants
-  size_t heads = 0;         ///< attention heads, where the checkpoint does not say
+  size_t threads = 0;       ///< 0: all that this process may use
+  size_t heads = 0;         ///< attention heads, where the checkpoint does not store their number
   size_t image_height = 0;  ///< 0: the checkpoint's own input size
   size_t image_width = 0;
   std::optional<PositionResampling> positions{};  ///< unset: the checkpoint's, else bilinear
   float temperature = 1.0f;                       ///< of the softmax over the classes
-  std::vector<HeadId> ablate{};                   ///< heads whose output is taken as zero
+  std::vector<HeadId> disabled_heads{};           ///< heads whose output is zero
   /// Of the blocks' linear layers; unset: int8 where the checkpoint stores them so, else float.
   std::optional<Precision> precision{};
-  size_t merge = 0;                  ///< tokens merged after each layer
-  size_t most_tokens = kMostTokens;  ///< a model of more, at this image size, is refused
+  size_t merge_tokens = 0;           ///< tokens merged after each layer
+  size_t most_tokens = kMostTokens;  ///< a model with more, at this image size, is refused
 };
 
-/// Immutable after load; every const call may be made from any thread.
+/// Immutable after loading; every const call may be made from any thread. Runners must not outlive
+/// it.
 class Classifier {
  public:
   /// A folder or a weight file; nothing: $VIT_MODEL, else the model that comes with the toolkit.
@@ -57,27 +52,30 @@ class Classifier {
   const ModelConfig& config() const;
   const Recipe& recipe() const;
   const std::vector<std::string>& labels() const;
-  /// "deit_tiny_patch16_224", or the file's name where it says no more.
+  /// "deit_tiny_patch16_224", or the file name where the checkpoint has no name.
   const std::string& name() const;
-  /// For those who look inside: the parts, and the workers that may share them.
-  const Model& model() const;
-  ThreadPool& threads() const;
-  size_t merge() const;  ///< tokens merged after each layer
+
+  /// A worker of its own for the calling thread, with the classifier's options.
+  Runner runner() const;
+  /// A worker whose images are shared by all threads of the classifier.
+  Runner shared_runner() const;
+  /// Calls task(index, runner) once for every index below `count`, on all threads, each with a
+  /// runner of its own. The first exception is thrown again here.
+  void for_each(size_t count, const std::function<void(size_t index, Runner& runner)>& task) const;
 
   /// Raw outputs, one row per image: logits, or features where the model has no classifier. The
-  /// answer for an image is the same to the bit whatever the batch around it and the thread count.
+  /// result for an image is the same to the bit for every batch and number of threads.
   std::vector<std::vector<float>> logits(std::span<const Image> images) const;
 
-  /// What the encoder made of an image, see vit/model/features.h. Throws an Error if the model has
-  /// no such tokens. One thread does it all.
+  /// See FeatureKind. Throws an Error if the model has no such tokens. Runs on one thread.
   std::vector<float> features(const Image& image, FeatureKind kind) const;
 
   /// Softmax (or sigmoid for multi-label models) of logits, with the classifier's temperature.
   std::vector<float> probabilities(std::span<const float> logits) const;
-  /// The `k` most probable classes, best first; equal ones in the order of their index.
+  /// The `k` most probable classes, best first; ties in the order of their index.
   std::vector<Prediction> top(std::span<const float> probabilities, size_t k) const;
 
-  /// Throws an Error if the answer is not finite.
+  /// Throws an Error if the model has no classifier or an output is NaN or infinite.
   std::vector<Prediction> classify(const Image& image, size_t k = 5) const;
 
  private:
@@ -86,8 +84,8 @@ class Classifier {
   std::unique_ptr<State> state_;
 };
 
-/// Throws an Error naming the first number that is NaN or infinite. A model whose weights are all
-/// finite may still overflow on an image.
+/// Throws an Error naming the first number that is NaN or infinite. A model with finite weights may
+/// still overflow on an image.
 void check_answer(std::span<const float> numbers);
 
 }  // namespace vit

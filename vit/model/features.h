@@ -1,26 +1,31 @@
-/// What the encoder made of an image, for search, clustering and classifiers of one's own.
+/// What an encoder computes of an image: input of search, clustering and new classifiers.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
-#include <vector>
 
-#include "vit/model/model.h"
+#include "vit/base/config.h"
 
 namespace vit {
 
 enum class FeatureKind {
-  kClass,    ///< the class token, [D]
-  kMean,     ///< the mean of the patch tokens, [D]
-  kPatches,  ///< every patch token, [N, D]
+  kClass,         ///< the class token, [D]
+  kMean,          ///< the mean of the patch tokens, [D]
+  kPatches,       ///< every patch token, [N, D]
+  kClassAndMean,  ///< the class token, then the mean, [2·D]
+  kPooled,        ///< what the model's own classifier reads
 };
 
+/// "cls", "mean", "patches", "cls-and-mean", "pooled"
 std::string_view to_string(FeatureKind kind);
 
 /// Throws an Error if the model has no such tokens.
 void check_features(const ModelConfig& config, FeatureKind kind);
 
-/// Of tokens [T, D] as the last block leaves them, which are normalised in place. Where the model's
-/// own head pools in this way, these are the numbers that its classifier sees.
-std::vector<float> features_of(const Model& model, MatrixView tokens, FeatureKind kind);
+/// Numbers per image.
+size_t feature_count(const ModelConfig& config, FeatureKind kind);
+
+/// Index of the class token among the prefix tokens; their number where there is none.
+size_t class_token(const ModelConfig& config);
 
 }  // namespace vit

@@ -1,4 +1,4 @@
-/// Encodings to the model's answer: norm, pool, project.
+/// From encodings to the model's answer: norm, pool, project.
 #pragma once
 
 #include <optional>
@@ -22,30 +22,43 @@ struct Head {
   Norm final_norm;  ///< on the tokens, or none
   Pooling pooling = Pooling::kClass;
   size_t prefix = 1;         ///< tokens in front of the patches
-  bool pool_prefix = false;  ///< these are pooled too
+  bool pool_prefix = false;  ///< whether they are pooled too
   std::optional<AttentionPool> attention_pool;
   Norm pooled_norm;       ///< on the pooled features, or none
   Linear pre_logits;      ///< followed by tanh; empty: none
-  Linear classifier;      ///< empty: the pooled features are the answer
+  Linear classifier;      ///< empty: the pooled features are the output
   Linear distilled;       ///< the distillation token's own classifier; empty: none
-  bool distills = false;  ///< the answer is the mean of both tokens' logits, or of their features
+  bool distills = false;  ///< the output is the mean of both tokens' logits, or of their features
 };
 
-/// What pooling needs beside its tokens.
+/// What a head reads.
+struct HeadInput {
+  MatrixView tokens;               ///< [T, D], or the needed ones of them; normalised in place
+  std::span<const float> sizes{};  ///< how many tokens each represents; empty: one each
+  MatrixView attention{};          ///< [H, pooled tokens] of an attention pool, filled if not empty
+};
+
+/// Buffers that the head reuses from image to image.
 struct HeadScratch {
-  std::span<const float> sizes{};  ///< how many tokens each stands for; empty: each for itself
   std::vector<float> pooled;
   std::vector<float> hidden;
 };
 
-/// answer() reads no more than the first so many tokens; 0: it reads all.
-size_t tokens_read(const Head& head);
+/// The head reads the first N tokens only (0 = all).
+size_t needed_tokens(const Head& head);
 
-/// tokens [T, D], or those read of them, are normalised in place; `output` has the length of the
-/// model's answer. `attention` [H, pooled tokens], if not empty, receives the attention pool's own
-/// weights.
-void answer(const Head& head, MatrixView tokens, Workspace& workspace, HeadScratch& scratch,
-            std::span<float> output, MatrixView attention = {});
+/// What the classifier reads: tokens normalised, pooled and passed through the pre-logits.
+/// `features` has the length of one pooled row; a distilled head averages the features of both its
+/// tokens.
+void pool_features(const Head& head, const HeadInput& input, const Resources& resources,
+                   HeadScratch& scratch, std::span<float> features);
+
+/// The model's answer: logits, or the pooled features where there is no classifier.
+void answer(const Head& head, const HeadInput& input, const Resources& resources,
+            HeadScratch& scratch, std::span<float> output);
+
+/// Mean of tokens [T, D], each weighted by its size (empty: 1).
+void mean_of(ConstMatrixView tokens, std::span<const float> sizes, std::span<float> out);
 
 WorkspaceShape workspace_shape(const Head& head, size_t tokens);
 

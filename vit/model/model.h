@@ -1,5 +1,5 @@
-/// A Vision Transformer: embedding, encoder, head. Immutable after load, shared by threads without
-/// locks.
+/// A Vision Transformer: embedding, encoder, head. Immutable after loading and shared by threads
+/// without locks. Runner (vit/model/runner.h) runs images through it.
 #pragma once
 
 #include <optional>
@@ -23,21 +23,20 @@ struct Model {
   size_t parameters = 0;
 };
 
-/// Stages of one forward pass, handed out as they are reached.
+/// Observers of the stages of one forward pass; they change no bit of the result.
 struct ModelTaps {
   EncoderTaps encoder;
   std::function<void(ConstMatrixView pixels)> pixels;  ///< [3, H·W]
-  std::function<void(ConstMatrixView tokens)> tokens;  ///< what enters block 0, [T, D]
-  /// The attention pool's own weights, [H, pooled tokens].
+  std::function<void(ConstMatrixView tokens)> tokens;  ///< input of block 0, [T, D]
+  /// Weights of the attention pool, [H, pooled tokens].
   std::function<void(ConstMatrixView attention)> pooling;
 };
 
-/// Every activation of one image on its way through a model.
-class ModelWorkspace {
- public:
-  /// `merge` tokens fewer after each layer, see vit/encoder/merge.h. Throws an Error if the model's
-  /// blocks cannot merge.
-  explicit ModelWorkspace(const Model& model, size_t merge = 0);
+/// Every activation of one image in a forward pass. Runner owns one.
+struct ModelWorkspace {
+  /// With `merge_tokens` tokens fewer after each layer, see vit/encoder/merge.h. Throws an Error if
+  /// the model's blocks cannot merge.
+  explicit ModelWorkspace(const Model& model, size_t merge_tokens = 0);
 
   patch::RecipeScratch recipe;
   Matrix pixels;   ///< [3, H·W]
@@ -45,11 +44,7 @@ class ModelWorkspace {
   Matrix tokens;   ///< [T, D]
   Workspace encoder;
   HeadScratch head;
-  std::optional<TokenMerge> merge;  ///< of the image that ran last: sizes and sources of its tokens
+  std::optional<TokenMerge> merge;  ///< sizes and sources of the last image's tokens
 };
-
-/// workspace.pixels to the model's answer: logits, or features where it has no classifier.
-void run(const Model& model, ModelWorkspace& workspace, std::span<float> output,
-         const ModelTaps* taps = nullptr);
 
 }  // namespace vit

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <numeric>
 
-#include "patch/recipe.h"
 #include "vit/base/random.h"
 #include "vit/kernels/multiply.h"
+#include "vit/model/runner.h"
 #include "vit/train/lbfgs.h"
 #include "vit/train/loss.h"
 
@@ -182,19 +182,26 @@ bool keep_margins(std::span<const data::Sample> samples, Recipe& recipe) {
   return true;
 }
 
+FeatureKind probe_features(const ModelConfig& config) {
+  const HeadConfig& head = config.head;
+  const bool bare_class_token = head.pooling == Pooling::kClass && !head.distilled_head &&
+                                head.pre_logits == 0 && !head.pooled_norm;
+  return bare_class_token ? FeatureKind::kClassAndMean : FeatureKind::kPooled;
+}
+
 Matrix compute_features(const Model& model, const Recipe& recipe,
                         std::span<const data::Sample> samples, ThreadPool& pool,
                         const std::function<void(size_t)>& progress) {
-  assert(model.config.head.classes == 0);
-  Matrix features(samples.size(), model.config.outputs());
-  std::vector<std::unique_ptr<ModelWorkspace>> workspaces(pool.size());
+  const FeatureKind kind = probe_features(model.config);
+  Matrix features(samples.size(), feature_count(model.config, kind));
+  std::vector<std::unique_ptr<Runner>> runners(pool.size());
   std::mutex mutex;
   size_t done = 0;
   parallel_for(&pool, samples.size(), [&](size_t i, size_t worker) {
-    auto& workspace = workspaces[worker];
-    if (!workspace) workspace = std::make_unique<ModelWorkspace>(model);
-    patch::apply_recipe(samples[i].image, recipe, workspace->recipe, workspace->pixels);
-    run(model, *workspace, features.view().row_span(i));
+    auto& runner = runners[worker];
+    if (!runner) runner = std::make_unique<Runner>(model, recipe);
+    std::ranges::copy(runner->features(samples[i].image, kind),
+                      features.view().row_span(i).begin());
     const std::lock_guard lock(mutex);
     if (progress) progress(++done);
   });

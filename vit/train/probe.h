@@ -8,6 +8,7 @@
 
 #include "vit/data/dataset.h"
 #include "vit/gradient/network.h"
+#include "vit/model/features.h"
 #include "vit/model/model.h"
 
 namespace vit::train {
@@ -16,8 +17,12 @@ namespace vit::train {
 /// all of the input instead of cutting one off. Whether it had to be changed for that.
 bool keep_margins(std::span<const data::Sample> samples, Recipe& recipe);
 
-/// What the classifier of a model reads, one row per sample, by the fast inference model (loaded
-/// with no classes). `progress` hears, from one worker at a time, how many are done.
+/// The features that a new classifier of this model reads: those that its own classifier reads, and
+/// the mean of the patches beside them where that is the bare class token.
+FeatureKind probe_features(const ModelConfig& config);
+
+/// These features of every sample, one row each, computed by the inference model. `progress` is
+/// called with the number of samples done, by one worker at a time.
 Matrix compute_features(const Model& model, const Recipe& recipe,
                         std::span<const data::Sample> samples, ThreadPool& pool,
                         const std::function<void(size_t done)>& progress = {});

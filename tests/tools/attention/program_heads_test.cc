@@ -90,7 +90,7 @@ TEST(ClassifyAblated, AnswersWithoutTheHeadsGiven) {
       run({"classify", "-m", golden("timm_vit"), "--ablate", "2:0", golden_image("timm_vit")});
   EXPECT_EQ(finished.status, 1);
   EXPECT_EQ(finished.err,
-            "vit: head 2:0 cannot be ablated: the model has layers 0 to 1 with heads 0 to 2\n");
+            "vit: head 2:0 cannot be disabled: the model has layers 0 to 1 with heads 0 to 2\n");
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ Json make_header(std::string_view command, const ModelSettings& settings,
   if (settings.classifier.heads != 0) all["heads"] = settings.classifier.heads;
   if (settings.classifier.precision)
     all["precision"] = *settings.classifier.precision == Precision::kInt8 ? "int8" : "f32";
-  if (settings.classifier.merge != 0) all["merge"] = settings.classifier.merge;
+  if (settings.classifier.merge_tokens != 0) all["merge"] = settings.classifier.merge_tokens;
   return header;
 }
 

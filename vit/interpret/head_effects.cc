@@ -1,9 +1,11 @@
-#include "vit/interpret/ablation.h"
+#include "vit/interpret/head_effects.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <numeric>
+
+#include "vit/model/model.h"
 
 namespace vit::interpret {
 namespace {
@@ -26,8 +28,8 @@ size_t best_of(std::span<const float> output) {
       std::distance(output.begin(), std::max_element(output.begin(), output.end())));
 }
 
-/// What enters each block: [layers][T, D].
-struct Stations {
+/// The tokens that enter each block: [layers][T, D].
+struct BlockInputs {
   std::vector<Matrix> tokens;
 
   void keep(size_t layer, ConstMatrixView from) {
@@ -37,15 +39,19 @@ struct Stations {
   }
 };
 
-/// The answer from block `first` on, one of whose heads is silent.
-void resume(const Model& model, ModelWorkspace& workspace, size_t first, size_t head,
-            std::span<float> output) {
-  for (size_t layer = first; layer < model.encoder.blocks.size(); ++layer) {
-    BlockInput input;
-    if (layer == first) input.silenced = {&head, 1};
-    forward(model.encoder.blocks[layer], input, workspace.encoder, workspace.tokens);
-  }
-  answer(model.head, workspace.tokens, workspace.encoder, workspace.head, output);
+/// The output from block `id.layer` on, given the tokens that enter it, with one head disabled.
+void run_without(Runner& runner, HeadId id, ConstMatrixView entering, std::span<float> output) {
+  const Model& model = runner.model();
+  ModelWorkspace& workspace = runner.workspace();
+  const Resources resources{workspace.encoder, runner.execution()};
+  std::vector<std::vector<size_t>> disabled(model.encoder.blocks.size());
+  disabled[id.layer] = {id.head};
+  copy(entering, workspace.tokens);
+  const MatrixView tokens = encode(model.encoder, workspace.tokens, resources, nullptr,
+                                   {.needed_tokens = needed_tokens(model.head),
+                                    .disabled_heads = disabled,
+                                    .first_layer = id.layer});
+  answer(model.head, {tokens}, resources, workspace.head, output);
 }
 
 }  // namespace
@@ -69,22 +75,23 @@ HeadEffect compare_outputs(std::span<const float> whole, std::span<const float> 
   return effect;
 }
 
-std::vector<HeadEffect> ablate_heads(const Model& model, ModelWorkspace& workspace) {
-  const ModelConfig& config = model.config;
-  Stations stations{std::vector<Matrix>(config.encoder.depth)};
+std::vector<HeadEffect> measure_heads(Runner& runner) {
+  assert(!runner.workspace().merge);
+  const ModelConfig& config = runner.model().config;
+  BlockInputs inputs{std::vector<Matrix>(config.encoder.depth)};
   ModelTaps taps;
-  taps.tokens = [&](ConstMatrixView tokens) { stations.keep(0, tokens); };
+  taps.tokens = [&](ConstMatrixView tokens) { inputs.keep(0, tokens); };
   taps.encoder.block = [&](size_t layer, ConstMatrixView tokens) {
-    stations.keep(layer + 1, tokens);
+    inputs.keep(layer + 1, tokens);
   };
-  std::vector<float> whole(config.outputs()), without(config.outputs());
-  run(model, workspace, whole, &taps);
+  const std::span<const float> output = runner.logits(&taps);
+  const std::vector<float> whole(output.begin(), output.end());
 
+  std::vector<float> without(whole.size());
   std::vector<HeadEffect> effects;
   for (size_t layer = 0; layer < config.encoder.depth; ++layer)
     for (size_t head = 0; head < config.encoder.heads * config.encoder.branches; ++head) {
-      copy(stations.tokens[layer], workspace.tokens);
-      resume(model, workspace, layer, head, without);
+      run_without(runner, {layer, head}, inputs.tokens[layer], without);
       effects.push_back(compare_outputs(whole, without, config.head.classes != 0));
     }
   return effects;

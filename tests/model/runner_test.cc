@@ -1,0 +1,138 @@
+#include "vit/model/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/paths.h"
+#include "tests/support/random.h"
+#include "tests/support/random_checkpoint.h"
+#include "tests/support/small_config.h"
+#include "vit/base/error.h"
+#include "vit/model/load.h"
+
+namespace vit {
+namespace {
+
+std::vector<float> copied(std::span<const float> numbers) {
+  return {numbers.begin(), numbers.end()};
+}
+
+void fill_pixels(Runner& runner) {
+  const Matrix pixels = test::random_matrix(3, runner.pixels().cols, 7);
+  std::copy_n(pixels.data(), pixels.size(), runner.pixels().data);
+}
+
+/// A golden model as the classifier loads it.
+struct Loaded {
+  weights::Checkpoint checkpoint;
+  Model model;
+  Image image;
+
+  explicit Loaded(const std::string& name)
+      : checkpoint(weights::open(test::goldens() / name)),
+        model(load_model(checkpoint, {.image_height = checkpoint.recipe.crop_height,
+                                      .image_width = checkpoint.recipe.crop_width})),
+        image(read_image(test::goldens() / name / "image.png")) {}
+};
+
+TEST(Runner, AnImageGivesWhatItsPreparedPixelsGive) {
+  const Loaded loaded("timm_vit");
+  Runner direct(loaded.model, loaded.checkpoint.recipe),
+      prepared = Runner(loaded.model, loaded.checkpoint.recipe);
+  prepared.prepare(loaded.image);
+  EXPECT_EQ(copied(direct.logits(loaded.image)), copied(prepared.logits()));
+  const MatrixView tokens = direct.encode(loaded.image), same = prepared.encode();
+  ASSERT_EQ(tokens.rows, loaded.model.config.embedding.tokens());
+  for (size_t r = 0; r < tokens.rows; ++r)
+    ASSERT_EQ(copied(tokens.row_span(r)), copied(same.row_span(r)));
+}
+
+TEST(Runner, EncodeReturnsWhatTheLastBlockTapSees) {
+  const Loaded loaded("timm_deit_distilled");
+  Runner runner(loaded.model, loaded.checkpoint.recipe);
+  std::vector<std::vector<float>> rows;
+  ModelTaps taps;
+  taps.encoder.block = [&](size_t, ConstMatrixView tokens) {
+    rows.clear();
+    for (size_t r = 0; r < tokens.rows; ++r) rows.push_back(copied(tokens.row_span(r)));
+  };
+  runner.encode(loaded.image, &taps);
+  const MatrixView tokens = runner.encode(loaded.image);
+  ASSERT_EQ(tokens.rows, rows.size());
+  for (size_t r = 0; r < tokens.rows; ++r) EXPECT_EQ(copied(tokens.row_span(r)), rows[r]);
+}
+
+TEST(Runner, PooledFeaturesAreTheOutputOfTheModelWithoutItsClassifier) {
+  for (const char* name : {"timm_vit", "timm_deit_distilled", "timm_siglip_map",
+                           "timm_gap_registers", "hf_dinov2", "timm_clip_quickgelu"}) {
+    Loaded loaded(name);
+    Runner runner(loaded.model, loaded.checkpoint.recipe);
+    const auto features = runner.features(loaded.image, FeatureKind::kPooled);
+    EXPECT_EQ(features.size(), feature_count(loaded.model.config, FeatureKind::kPooled));
+    weights::Checkpoint headless = loaded.checkpoint;
+    headless.config.head.classes = 0;
+    const Model bare = load_model(headless, {.image_height = loaded.checkpoint.recipe.crop_height,
+                                             .image_width = loaded.checkpoint.recipe.crop_width});
+    EXPECT_EQ(features, copied(Runner(bare, loaded.checkpoint.recipe).logits(loaded.image)))
+        << name;
+  }
+}
+
+TEST(Runner, ClassAndMeanAreBothKindsSideBySide) {
+  const Loaded loaded("timm_vit");
+  Runner runner(loaded.model, loaded.checkpoint.recipe);
+  auto expected = runner.features(loaded.image, FeatureKind::kClass);
+  const auto mean = runner.features(loaded.image, FeatureKind::kMean);
+  expected.insert(expected.end(), mean.begin(), mean.end());
+  EXPECT_EQ(runner.features(loaded.image, FeatureKind::kClassAndMean), expected);
+}
+
+TEST(Runner, MeanIsTheMeanOfThePatchesAlsoWhereTokensMerge) {
+  const ModelConfig config = test::small_config();
+  const Model model = load_model(test::random_checkpoint(config));
+  for (const size_t merge : {0, 3}) {
+    Runner runner(model, Recipe{}, {.merge_tokens = merge});
+    fill_pixels(runner);
+    const auto patches = runner.features(FeatureKind::kPatches);
+    const auto mean = runner.features(FeatureKind::kMean);
+    const size_t width = config.encoder.width, count = config.embedding.grid().count();
+    ASSERT_EQ(patches.size(), count * width);
+    for (size_t c = 0; c < width; ++c) {
+      double sum = 0.0, magnitude = 0.0;
+      for (size_t p = 0; p < count; ++p) {
+        sum += patches[p * width + c];
+        magnitude += std::abs(patches[p * width + c]);
+      }
+      EXPECT_NEAR(mean[c], sum / static_cast<double>(count),
+                  magnitude * 0x1p-23)  // a rounding for each addition, at most
+          << "merging " << merge;
+    }
+  }
+}
+
+TEST(Runner, RefusesFeaturesThatTheModelHasNot) {
+  const Loaded loaded("timm_siglip_map");
+  Runner runner(loaded.model, loaded.checkpoint.recipe);
+  EXPECT_THROW(runner.features(loaded.image, FeatureKind::kClass), Error);
+  EXPECT_THROW(runner.features(loaded.image, FeatureKind::kClassAndMean), Error);
+  EXPECT_NO_THROW(runner.features(loaded.image, FeatureKind::kMean));
+}
+
+TEST(Runner, DisabledHeadsChangeEveryResultAndTapsChangeNone) {
+  const ModelConfig config = test::small_config();
+  const Model model = load_model(test::random_checkpoint(config));
+  Runner whole(model, Recipe{}), without(model, Recipe{}, {.disabled_heads = {{1, 0}}});
+  fill_pixels(whole);
+  fill_pixels(without);
+  EXPECT_NE(copied(whole.logits()), copied(without.logits()));
+  EXPECT_NE(whole.features(FeatureKind::kMean), without.features(FeatureKind::kMean));
+  ModelTaps taps;
+  taps.encoder.attention = [](size_t, ConstMatrixView) {};
+  taps.encoder.block = [](size_t, ConstMatrixView) {};
+  for (Runner* runner : {&whole, &without})
+    EXPECT_EQ(copied(runner->logits(&taps)), copied(runner->logits()));
+}
+
+}  // namespace
+}  // namespace vit

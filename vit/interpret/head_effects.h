@@ -1,0 +1,27 @@
+/// Measures the effect of each head on the output: the head is disabled and the outputs compared.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "vit/model/runner.h"
+
+namespace vit::interpret {
+
+struct HeadEffect {
+  /// KL(output || output without the head) in nats, over the classes; 0 without a classifier.
+  double divergence = 0.0;
+  /// ‖difference of the outputs‖ / ‖output minus its mean‖.
+  double change = 0.0;
+  bool flips = false;  ///< another class becomes the first
+};
+
+/// Runs the model on runner.pixels(), and again from each head's layer on with that head disabled.
+/// The runner must not merge tokens. Returns [layers·heads] effects.
+std::vector<HeadEffect> measure_heads(Runner& runner);
+
+/// Compares two outputs of the same model.
+HeadEffect compare_outputs(std::span<const float> whole, std::span<const float> without,
+                           bool classes);
+
+}  // namespace vit::interpret
