@@ -1,5 +1,5 @@
 /// The table of kernels per instruction set. The kernels are written once in the files *.inl and
-/// compiled once per instruction set in isa_kernels.cc. They work on raw rows; other modules call
+/// compiled once per instruction set in isa/. They work on raw rows; other modules call
 /// rowwise.h, linear.h and attention_kernel.h, which work on views.
 #pragma once
 

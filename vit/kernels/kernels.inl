@@ -1,6 +1,6 @@
-// All kernels of one instruction set, as the table kKernels. Only isa_kernels.cc includes this
-// file: once per instruction set, inside a namespace of its own and inside a target region
-// (target/*.inl). None of the files below is compiled by itself.
+// All kernels of one instruction set, as the table kKernels. The files of isa/
+// include this file, each for one instruction set, in an anonymous namespace inside a target
+// region (target/*.inl). None of the files below is compiled by itself.
 //
 // The including namespace defines before:
 //   kIsa       the instruction set that the table is for

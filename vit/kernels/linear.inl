@@ -1,5 +1,5 @@
-// The kernels of linear layers alone, with the contract of kernels.inl. The VNNI regions of
-// isa_kernels.cc include this file, because only their 8-bit products differ.
+// The kernels of linear layers alone, with the contract of kernels.inl. The VNNI files of
+// isa/ include this file, because only their 8-bit products differ.
 
 static_assert(kLanes == 4 || kLanes == 8 || kLanes == 16);
 static_assert(kWholeTiles % kTileRows == 0, "workers share rows in whole tiles (owners.h)");

@@ -1,0 +1,30 @@
+#include <utility>
+
+#include "vit/base/owners.h"
+#include "vit/kernels/isa/tables.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+namespace vit::isa {
+
+#include "vit/kernels/target/avx512_bf16.inl"
+namespace {
+constexpr Isa kIsa = Isa::kAvx512;
+constexpr size_t kLanes = 16;
+#include "vit/kernels/vector.inl"
+
+#include "vit/kernels/transpose.inl"
+
+#include "vit/kernels/bf16_vector.inl"
+
+#include "vit/kernels/bf16.inl"
+}  // namespace
+#include "vit/kernels/target/end.inl"
+
+void avx512_multiply_bf16(const MultiplyCall& call) {
+  multiply_bf16(call);
+}
+
+}  // namespace vit::isa
+#endif
