@@ -1,7 +1,8 @@
 // Whatever a valid model file says, every command ends with an answer or with a reason.
 //
-//   VIT_RANDOM_RUNS=20000 ./random_models_test     as many runs (300 unless given)
-//   VIT_RANDOM_SEED=1234 ./random_models_test      the one run of this seed, with its output
+//   VIT_RANDOM_RUNS=20000 ./random_models_test     this many runs, seeds 0, 1, ... (default 300)
+//   VIT_RANDOM_FIRST=5000 ./random_models_test     the first seed, for runs in slices (default 0)
+//   VIT_RANDOM_SEED=1234 ./random_models_test      the single run of this seed, with its output
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -159,7 +160,7 @@ TEST(RandomModels, EveryCommandAnswersOrSaysWhyNot) {
   prepare_last_words();
   const test::Folder images;
   test::write_random_images(images);
-  const size_t first = number_in("VIT_RANDOM_SEED", 0);
+  const size_t first = number_in("VIT_RANDOM_SEED", number_in("VIT_RANDOM_FIRST", 0));
   const bool one = std::getenv("VIT_RANDOM_SEED") != nullptr;
   const size_t runs = one ? 1 : number_in("VIT_RANDOM_RUNS", 300);
   std::map<std::string, std::array<size_t, 3>> counts;
