@@ -80,7 +80,8 @@ Image decode(std::span<const std::byte> bytes, std::string_view name,
   check(header, bytes, name);
   check_size(header, name, options.max_pixels);
   Image image{header.width, header.height, {}};
-  if (options.budget != nullptr) image.lease = options.budget->take(image.width * image.height);
+  if (options.budget != nullptr)
+    image.lease = options.budget->take(image.width * image.height, options.stop);
   try {
     image.pixels.reserve(image.width * image.height * 3);
     const std::string problem = decode_pixels(bytes, header.format, image);

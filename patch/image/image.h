@@ -1,6 +1,7 @@
 /// Image files to RGB8.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -38,8 +39,9 @@ struct DecodeOptions {
   DecodeOptions(Exif orientation = Exif::kApply) : exif(orientation) {}
 
   Exif exif;
-  size_t max_pixels = kUsualMaxPixels;  ///< a larger image is an error
-  PixelBudget* budget = nullptr;        ///< shared by threads that decode; none: no waiting
+  size_t max_pixels = kUsualMaxPixels;      ///< a larger image is an error
+  PixelBudget* budget = nullptr;            ///< shared by threads that decode; none: no waiting
+  const std::atomic<bool>* stop = nullptr;  ///< ends the wait for the budget with WaitStopped
 };
 
 /// Decodes JPEG, PNG, WebP, BMP or TIFF of any colour type and depth. `name` opens the messages. A

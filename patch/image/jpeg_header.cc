@@ -21,8 +21,8 @@ bool stands_alone(std::uint32_t marker) {  // restart markers, start, TEM: no le
 
 /// The next 0xff from `at` on that is followed by a marker; the size of the file if none is. In the
 /// data of a scan 0xff 0x00 is a value; restart markers and those that have no meaning do not end
-/// it.
-size_t find_marker(const ByteReader& reader, size_t at, bool in_scan) {
+/// it. `restarts` counts the former.
+size_t find_marker(const ByteReader& reader, size_t at, bool in_scan, size_t& restarts) {
   while (reader.has(at, 2)) {
     const auto rest = reader.part(at, reader.size());
     const void* found = std::memchr(rest.data(), 0xff, rest.size() - 1);
@@ -32,6 +32,7 @@ size_t find_marker(const ByteReader& reader, size_t at, bool in_scan) {
     const bool data =
         marker == 0x00 || (in_scan && (marker < 0xc0 || (marker >= 0xd0 && marker <= 0xd7)));
     if (!data && marker != 0xff) return at;
+    if (marker >= 0xd0 && marker <= 0xd7) ++restarts;
     at += data ? 2 : 1;
   }
   return reader.size();
@@ -89,7 +90,9 @@ constexpr size_t kVisitsPerByte = 64;      // a flat image in ten scans takes 30
 void judge(const Blocks& blocks, bool arithmetic, size_t bytes, ImageHeader& header) {
   // Huffman codes have at least a bit, and each block at least one code.
   const size_t most_blocks = bytes * 8 * (arithmetic ? 64 : 1);
-  if (blocks.scans() > kMaxScans)
+  if (arithmetic && bytes == 0)  // libjpeg would decode the zeros that it takes for missing data
+    header.problem = "it holds no image data";
+  else if (blocks.scans() > kMaxScans)
     header.problem = "it has " + std::to_string(blocks.scans()) + " scans; at most " +
                      std::to_string(kMaxScans) + " are read";
   else if (blocks.in_all() > most_blocks)
@@ -109,8 +112,9 @@ ImageHeader read_jpeg_header(std::span<const std::byte> bytes) {
   bool in_scan = false, oriented = false, arithmetic = false;
   size_t data = 0;
   for (size_t from = 2;;) {
-    size_t at = find_marker(reader, from, in_scan);
-    if (in_scan && at > from) data += at - from;
+    size_t restarts = 0;
+    size_t at = find_marker(reader, from, in_scan, restarts);
+    if (in_scan && at > from) data += at - from - std::min(2 * restarts, at - from);
     if (at >= reader.size()) break;
     const std::uint32_t marker = reader.u8(at + 1);
     at += 2;

@@ -116,6 +116,29 @@ inline Bytes jpeg_of_scans(std::uint32_t width, std::uint32_t height, std::size_
   return file;
 }
 
+/// A grey JPEG of arithmetic codes with this data in its only scan.
+inline Bytes arithmetic_jpeg(std::uint32_t width, std::uint32_t height, const Bytes& data) {
+  Bytes file{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0};
+  file.insert(file.end(), 64, 1);
+  append(file, Bytes{0xff, 0xc9, 0, 11, 8});
+  append(file, big(height, 2));
+  append(file, big(width, 2));
+  append(file, Bytes{1, 1, 0x11, 0});
+  append(file, Bytes{0xff, 0xdd, 0, 4, 0, 1});  // a restart marker after each block
+  append(file, Bytes{0xff, 0xda, 0, 8, 1, 1, 0x00, 0, 63, 0});
+  append(file, data);
+  append(file, Bytes{0xff, 0xd9});
+  return file;
+}
+
+/// A TIFF of one strip of fax codes (group 4) whose rows are all white: a bit each.
+inline Bytes white_fax(std::uint32_t width, std::uint32_t height) {
+  const Bytes codes(height / 8 + 1, 0xff);
+  Bytes file = with_tiff_value(tiff_file(codes, width, height, 1), 259, 4);
+  file = with_tiff_value(file, 258, 1);
+  return with_tiff_value(file, 262, 0);
+}
+
 /// A WebP of one lossless chunk of 13 bytes, which says that it has this size.
 inline Bytes webp_without_data(std::uint32_t width, std::uint32_t height) {
   Bytes file;

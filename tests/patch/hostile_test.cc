@@ -186,6 +186,15 @@ TEST(Hostile, ARunLengthBmpWithLessThanHalfOfItsPixelsIsRefused) {
             "test: cannot decode this BMP: most of its pixels are missing");
 }
 
+TEST(Hostile, AnArithmeticJpegWithoutDataIsNotAGreyImage) {
+  EXPECT_EQ(message(test::arithmetic_jpeg(16, 8, {})),
+            "test: cannot read this JPEG: it holds no image data");
+  EXPECT_EQ(message(test::arithmetic_jpeg(16, 8, {0xff, 0xd0})),
+            "test: cannot read this JPEG: it holds no image data")
+      << "restart markers are no data";
+  EXPECT_EQ(message(test::arithmetic_jpeg(16, 8, {0x12, 0x34, 0xff, 0xd0, 0x56})), "no error");
+}
+
 TEST(Hostile, ABigTiffIsNamed) {
   const std::string text = "test: not a JPEG, PNG, WebP, BMP or TIFF image: it is a BigTIFF image";
   EXPECT_EQ(message({'I', 'I', '+', 0, 8, 0, 0, 0}), text);
@@ -235,6 +244,14 @@ TEST(Hostile, AFileOfPlausibleSizeCostsNoMoreThanWasDecoded) {
   std::copy(chunk.begin(), chunk.end(), webp.begin() + 16);
   EXPECT_LT(peak_megabytes([&] { text = message(webp); }), 20u);
   EXPECT_THAT(text, testing::StartsWith("test: cannot decode this WebP: "));
+}
+
+TEST(Hostile, ALargeFaxPageCostsItsPixels) {
+  const Bytes fax = test::white_fax(8000, 15000);
+  Image page;
+  EXPECT_LT(peak_megabytes([&] { page = decoded(fax); }), 8000u * 15000 * 3 / 1'000'000 + 16);
+  EXPECT_EQ(std::ranges::count(page.pixels, 255), std::ssize(page.pixels)) << "white";
+  EXPECT_EQ(page.damage, "");
 }
 
 TEST(Hostile, ATiffOfManySamplesOrLargeTilesCostsLittle) {
@@ -318,6 +335,31 @@ TEST(PixelBudget, ThreadsTogetherNeverHoldMore) {
   threads.clear();
   EXPECT_LE(most, 100u);
   EXPECT_GT(most, 0u);
+}
+
+TEST(PixelBudget, EndsAWaitWhenStoppedAndServesTheOthers) {
+  PixelBudget budget(100);
+  auto held = budget.take(60);
+  std::atomic<bool> stop{false};
+  std::atomic<int> stopped{0}, served{0};
+  {
+    std::jthread waits([&] {
+      EXPECT_THROW(budget.take(70, &stop), WaitStopped);
+      ++stopped;
+    });
+    std::jthread behind_it([&] {
+      const auto lease = budget.take(80);
+      ++served;
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    stop = true;
+    waits.join();
+    EXPECT_EQ(stopped, 1);
+    EXPECT_EQ(served, 0);
+    held.reset();
+  }
+  EXPECT_EQ(served, 1);
+  EXPECT_NO_THROW(budget.take(100, &stop)) << "nothing to wait for";
 }
 
 TEST(PixelBudget, AnImageGivesItsShareBackWhenItGoes) {

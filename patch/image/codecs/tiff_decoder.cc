@@ -9,6 +9,7 @@
 #include <new>
 
 #include "patch/image/codecs/library_decoders.h"
+#include "patch/image/codecs/tiff_kind.h"
 
 namespace vit::patch {
 namespace {
@@ -120,97 +121,6 @@ bool is_mostly_missing(TIFF* tiff, size_t rows_read, const Image& image) {
   return true;
 }
 
-struct Kind {
-  std::uint32_t width = 0, height = 0;
-  std::uint16_t compression = COMPRESSION_NONE;
-  std::uint16_t photometric = PHOTOMETRIC_MINISWHITE;
-  std::uint16_t bits = 1, samples = 1, planar = PLANARCONFIG_CONTIG;
-  std::uint16_t format = SAMPLEFORMAT_UINT;
-  bool tiled = false;
-  std::uint32_t block_width = 0, block_height = 0;  ///< of a tile or strip
-
-  bool grey() const {
-    return photometric == PHOTOMETRIC_MINISWHITE || photometric == PHOTOMETRIC_MINISBLACK;
-  }
-  /// The largest number where the product would overflow.
-  size_t tile_bytes() const {
-    const size_t values = planar == PLANARCONFIG_SEPARATE ? 1 : samples;
-    const size_t pixels = size_t{block_width} * block_height;
-    constexpr size_t kLargest = ~size_t{0};
-    return pixels > kLargest / 256 ? kLargest : (pixels * values * bits + 7) / 8;
-  }
-  /// Grey and RGB of whole bytes need no more than their samples put in place.
-  bool simple() const {
-    return (bits == 8 || bits == 16) &&
-           (grey() || (photometric == PHOTOMETRIC_RGB && samples >= 3));
-  }
-};
-
-Kind kind_of(TIFF* tiff) {
-  Kind kind;
-  TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &kind.width);
-  TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &kind.height);
-  TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &kind.compression);
-  TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &kind.bits);
-  TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &kind.samples);
-  TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &kind.planar);
-  TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &kind.format);
-  if (TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &kind.photometric) == 0)
-    kind.photometric = kind.samples >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
-  kind.tiled = TIFFIsTiled(tiff) != 0;
-  if (kind.tiled) {
-    TIFFGetField(tiff, TIFFTAG_TILEWIDTH, &kind.block_width);
-    TIFFGetField(tiff, TIFFTAG_TILELENGTH, &kind.block_height);
-  } else {
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &kind.block_height);
-    kind.block_width = kind.width;
-    kind.block_height = std::min(kind.block_height, kind.height);
-  }
-  return kind;
-}
-
-std::string compression_name(std::uint16_t compression) {
-  if (const TIFFCodec* codec = TIFFFindCODEC(compression)) return codec->name;
-  switch (compression) {
-    case COMPRESSION_JP2000:
-      return "JPEG 2000";
-    case COMPRESSION_ZSTD:
-      return "Zstd";
-    case COMPRESSION_WEBP:
-      return "WebP";
-    case COMPRESSION_LZMA:
-      return "LZMA";
-    case COMPRESSION_LERC:
-      return "LERC";
-    case COMPRESSION_JXL:
-      return "JPEG XL";
-    default:
-      return "number " + std::to_string(compression);
-  }
-}
-
-std::string check_kind(const Kind& kind, const Image& image) {
-  constexpr size_t kMaxTile = size_t{1} << 26;  // bytes: 4,096 x 4,096 of four samples
-  constexpr size_t kMaxSamples = 16;
-  if (kind.width != image.width || kind.height != image.height)
-    return "it has headers of two sizes";
-  if (TIFFIsCODECConfigured(kind.compression) == 0)
-    return "its compression (" + compression_name(kind.compression) + ") is not read";
-  if (kind.format != SAMPLEFORMAT_UINT && kind.format != SAMPLEFORMAT_VOID)
-    return "its samples are not whole numbers without a sign";
-  constexpr std::array<std::uint16_t, 5> kBits{1, 2, 4, 8, 16};
-  if (std::find(kBits.begin(), kBits.end(), kind.bits) == kBits.end())
-    return "it has " + std::to_string(kind.bits) + " bits per sample; 1, 2, 4, 8 and 16 are read";
-  if (kind.block_width == 0 || kind.block_height == 0) return "its tiles or strips have no size";
-  if (kind.samples > kMaxSamples)
-    return "it has " + std::to_string(kind.samples) + " samples per pixel; at most " +
-           std::to_string(kMaxSamples) + " are read";
-  if (kind.tiled && kind.tile_bytes() > kMaxTile)
-    return "its tiles of " + std::to_string(kind.block_width) + "x" +
-           std::to_string(kind.block_height) + " pixels are too large";
-  return {};
-}
-
 /// Samples of a row or tile row, and the pixels that they become.
 struct Span {
   const std::uint8_t* samples;
@@ -221,7 +131,7 @@ struct Span {
 };
 
 /// Of 16 bits the upper 8. libtiff gives samples in this machine's byte order.
-void put_pixels(const Kind& kind, const Span& span, std::uint8_t* to) {
+void put_pixels(const TiffKind& kind, const Span& span, std::uint8_t* to) {
   const size_t bytes = kind.bits / 8, step = span.stride * bytes;
   const size_t upper = bytes == 2 && std::endian::native == std::endian::little ? 1 : 0;
   const std::uint8_t flip = kind.photometric == PHOTOMETRIC_MINISWHITE ? 0xff : 0;
@@ -242,7 +152,7 @@ void put_pixels(const Kind& kind, const Span& span, std::uint8_t* to) {
 }
 
 /// One plane holds all samples, or each a plane of its own.
-bool read_plane(TIFF* tiff, const Kind& kind, std::uint16_t plane, Image& image) {
+bool read_plane(TIFF* tiff, const TiffKind& kind, std::uint16_t plane, Image& image) {
   const bool apart = kind.planar == PLANARCONFIG_SEPARATE;
   Span span{nullptr, kind.width, apart ? size_t{1} : kind.samples, plane, apart ? 1u : 3u};
   if (!kind.tiled) {
@@ -275,10 +185,67 @@ bool read_plane(TIFF* tiff, const Kind& kind, std::uint16_t plane, Image& image)
   return true;
 }
 
-bool read_simple(TIFF* tiff, const Kind& kind, Image& image) {
+bool read_simple(TIFF* tiff, const TiffKind& kind, Image& image) {
   const std::uint16_t planes = kind.planar == PLANARCONFIG_SEPARATE && !kind.grey() ? 3 : 1;
   for (std::uint16_t plane = 0; plane < planes; ++plane)
     if (!read_plane(tiff, kind, plane, image)) return false;
+  return true;
+}
+
+/// The pixels of every byte that holds 8 / bits of them.
+class ByteColours {
+ public:
+  ByteColours(TIFF* tiff, const TiffKind& kind) : per_byte_(8 / kind.bits) {
+    const size_t count = size_t{1} << kind.bits;
+    std::uint16_t *red = nullptr, *green = nullptr, *blue = nullptr;
+    const bool palette = kind.photometric == PHOTOMETRIC_PALETTE;
+    if (palette && TIFFGetField(tiff, TIFFTAG_COLORMAP, &red, &green, &blue) == 0) return;
+    known_ = true;
+    // Some programs store eight bits of a colour where sixteen belong.
+    const auto is_wide = [&](const std::uint16_t* part) {
+      return std::any_of(part, part + count, [](std::uint16_t level) { return level > 255; });
+    };
+    const bool wide = palette && (is_wide(red) || is_wide(green) || is_wide(blue));
+    for (size_t byte = 0; byte < 256; ++byte)
+      for (size_t i = 0; i < per_byte_; ++i) {
+        const size_t index = byte >> (8 - kind.bits * (i + 1)) & (count - 1);
+        const size_t level = kind.photometric == PHOTOMETRIC_MINISWHITE ? count - 1 - index : index;
+        const size_t grey = level * 255 / (count - 1);
+        const std::array<size_t, 3> colour =
+            palette ? std::array<size_t, 3>{red[index], green[index], blue[index]}
+                    : std::array<size_t, 3>{grey, grey, grey};
+        for (size_t c = 0; c < 3; ++c)
+          table_[byte][3 * i + c] = static_cast<std::uint8_t>(wide ? colour[c] >> 8 : colour[c]);
+      }
+  }
+
+  bool known() const { return known_; }
+
+  void put_row(const std::uint8_t* from, size_t width, std::uint8_t* to) const {
+    const size_t whole = width / per_byte_, rest = width % per_byte_;
+    for (size_t i = 0; i < whole; ++i, to += 3 * per_byte_)
+      std::copy_n(table_[from[i]].data(), 3 * per_byte_, to);
+    if (rest != 0) std::copy_n(table_[from[whole]].data(), 3 * rest, to);
+  }
+
+ private:
+  size_t per_byte_;
+  bool known_ = false;
+  std::array<std::array<std::uint8_t, 24>, 256> table_{};
+};
+
+/// Row by row: libtiff's own conversion takes four bytes for each pixel of a strip, and fax pages
+/// often have one strip.
+bool read_few_bits(TIFF* tiff, const TiffKind& kind, Image& image) {
+  const ByteColours colours(tiff, kind);
+  const auto size = static_cast<size_t>(TIFFScanlineSize(tiff));
+  if (!colours.known() || size < (size_t{kind.width} * kind.bits + 7) / 8) return false;
+  const auto row = std::make_unique_for_overwrite<std::uint8_t[]>(size);
+  for (std::uint32_t y = 0; y < kind.height; ++y) {
+    if (TIFFReadScanline(tiff, row.get(), y, 0) != 1) return false;
+    if (is_mostly_missing(tiff, y, image)) return false;
+    colours.put_row(row.get(), kind.width, grown_row(y, image));
+  }
   return true;
 }
 
@@ -292,7 +259,7 @@ struct Rgba {
 
 /// All else (few bits, palettes, YCbCr, CMYK, Lab) by libtiff's own conversion, a row of strips or
 /// tiles at a time. What is wrong goes to `message` where libtiff does not report it as an error.
-bool read_converted(TIFF* tiff, const Kind& kind, Image& image, std::string& message) {
+bool read_converted(TIFF* tiff, const TiffKind& kind, Image& image, std::string& message) {
   std::array<char, 1024> text{};
   Rgba rgba;
   rgba.begun = TIFFRGBAImageBegin(&rgba.state, tiff, 1, text.data()) != 0;
@@ -332,13 +299,14 @@ std::string decode_tiff(std::span<const std::byte> bytes, Image& image) {
     return source.error.empty() ? std::move(otherwise) : std::move(source.error);
   };
   if (!tiff) return reason("libtiff does not read it");
-  const Kind kind = kind_of(tiff.get());
-  if (std::string problem = check_kind(kind, image); !problem.empty()) return problem;
+  const TiffKind kind = tiff_kind_of(tiff.get());
+  if (std::string problem = check_tiff_kind(kind, image); !problem.empty()) return problem;
   source.error.clear();  // of fields that do not matter
   TIFFSetField(tiff.get(), TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);  // as stored
   std::string message;
-  const bool whole = kind.simple() ? read_simple(tiff.get(), kind, image)
-                                   : read_converted(tiff.get(), kind, image, message);
+  const bool whole = kind.simple()     ? read_simple(tiff.get(), kind, image)
+                     : kind.few_bits() ? read_few_bits(tiff.get(), kind, image)
+                                       : read_converted(tiff.get(), kind, image, message);
   if (!whole) return reason(message.empty() ? "its data is damaged" : message);
   image.damage = source.error.empty() ? source.warning : source.error;
   return {};
