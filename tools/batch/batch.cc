@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "patch/image/pixel_budget.h"
+#include "tools/batch/inputs/glob.h"
 #include "tools/batch/results/header.h"
 #include "tools/batch/run.h"
 #include "tools/batch/sorting.h"
@@ -97,7 +98,8 @@ void choose_sorting(const cxxopts::ParseResult& arguments, BatchSettings& settin
   settings.sort = copy ? SortBy::kCopy : SortBy::kLink;
   settings.sort_folder = arguments[copy ? "copy-to" : "link-to"].as<std::string>();
   for (const auto& operand : settings.run.inputs.operands)
-    if (is_within(settings.sort_folder, operand))
+    if (is_within(settings.sort_folder, operand) ||
+        (is_glob(operand) && takes_files_below(operand, settings.sort_folder)))
       fail_usage("option '--", copy ? "copy-to" : "link-to", "' got '",
                  settings.sort_folder.string(), "', which lies in the input '", operand,
                  "': the sorted files would be inputs themselves; give a folder outside of it");
@@ -118,9 +120,9 @@ BatchSettings parse_batch(const cxxopts::ParseResult& arguments) {
   return settings;
 }
 
-void answer(const Classifier& classifier, const BatchSettings& settings, patch::PixelBudget& budget,
-            Row& row) {
-  const Image image = load_image(row, settings.model.decoding(&budget), settings.run.strict);
+void answer(const Classifier& classifier, const BatchSettings& settings,
+            const patch::DecodeOptions& decoding, Row& row) {
+  const Image image = load_image(row, decoding, settings.run.strict);
   const auto logits = classifier.logits({&image, 1});
   check_answer(logits.front());
   row.predictions = classifier.top(classifier.probabilities(logits.front()), settings.top);
@@ -136,7 +138,7 @@ void sort_earlier(const BatchSettings& settings, const Json& header, Sorting& so
   Results results(run.output, run.kind, run.shape);
   const auto stored = results.read_header();
   if (!stored) return;
-  check_header(run.output, *stored, with_shard(header, run.shard));
+  check_header(run.output, results, *stored, with_shard(header, run.shard));
   sort_rows(results, sorting, stop);
   if (!sorting.problem().empty()) write_message(sorting.problem());
 }
@@ -168,16 +170,19 @@ int run_batch(Arguments arguments) {
   wanted["min_probability"] = settings.least;
   if (settings.run.shape.csv_safe) wanted["csv_safe"] = true;
   const Json header = make_header("batch", settings.model, classifier, wanted);
-  return run_rows(settings.run,
-                  {.header = header,
-                   .answer = [&](Row& row) { answer(classifier, settings, budget, row); },
-                   .before_writing = [&](Row& row) { sorting.place(row); },
-                   .before_run =
-                       [&](const std::atomic<bool>& stop) {
-                         if (settings.run.kind != ResultKind::kStandardOutput)
-                           sort_earlier(settings, header, sorting, stop);
-                       },
-                   .closing_text = [&] { return sorting.summary(settings.least); }});
+  return run_rows(settings.run, {.header = header,
+                                 .answer =
+                                     [&](Row& row, const std::atomic<bool>& stop) {
+                                       answer(classifier, settings,
+                                              settings.model.decoding(&budget, &stop), row);
+                                     },
+                                 .before_writing = [&](Row& row) { sorting.place(row); },
+                                 .before_run =
+                                     [&](const std::atomic<bool>& stop) {
+                                       if (settings.run.kind != ResultKind::kStandardOutput)
+                                         sort_earlier(settings, header, sorting, stop);
+                                     },
+                                 .closing_text = [&] { return sorting.summary(settings.least); }});
 }
 
 }  // namespace vit::tools

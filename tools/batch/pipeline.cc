@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -49,8 +50,13 @@ class Flow {
 
   Input input_of(size_t ticket) { return std::move(slots_[ticket % slots_.size()].input); }
 
-  void finish(size_t ticket, Row row) {
+  /// None: the row will not come, so that no row after it can be written.
+  void finish(size_t ticket, std::optional<Row> row) {
     const std::lock_guard lock(mutex_);
+    if (!row) {
+      end_ = std::min(end_, ticket);
+      return close_locked();
+    }
     slots_[ticket % slots_.size()].row = std::move(row);
     if (ticket == written_) done_.notify_one();
   }
@@ -74,10 +80,7 @@ class Flow {
   /// Nothing new is begun.
   void close() {
     const std::lock_guard lock(mutex_);
-    closed_ = true;
-    room_.notify_all();
-    work_.notify_all();
-    done_.notify_all();
+    close_locked();
   }
 
   void close_because(std::exception_ptr problem) {
@@ -94,6 +97,13 @@ class Flow {
   }
 
  private:
+  void close_locked() {
+    closed_ = true;
+    room_.notify_all();
+    work_.notify_all();
+    done_.notify_all();
+  }
+
   struct Slot {
     Input input;
     std::optional<Row> row;
@@ -104,13 +114,15 @@ class Flow {
   }
   bool over() const {
     if (row_ready()) return false;
-    return broken_ || (closed_ ? written_ == begun_ : ended_ && written_ == listed_);
+    return broken_ ||
+           (closed_ ? written_ == std::min(begun_, end_) : ended_ && written_ == listed_);
   }
 
   std::mutex mutex_;
   std::condition_variable room_, work_, done_;
   std::vector<Slot> slots_;
   size_t listed_ = 0, begun_ = 0, written_ = 0;
+  size_t end_ = std::numeric_limits<size_t>::max();  ///< the first row that will not come
   bool ended_ = false, closed_ = false, broken_ = false;
   std::exception_ptr problem_;
 };

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <functional>
+#include <optional>
 
 #include "tools/batch/results/row.h"
 
@@ -17,8 +18,9 @@ struct PipelineSize {
 struct PipelineParts {
   /// In a thread of its own: hands over inputs until it has no more, or until told enough.
   std::function<void(const TakeInput& take)> list;
-  /// In any of the workers. What it throws ends the run; a bad image is a row.
-  std::function<Row(Input input)> work;
+  /// In any of the workers. What it throws ends the run; a bad image is a row. None: `stop` became
+  /// true before the input was done.
+  std::function<std::optional<Row>(Input input)> work;
   /// In the calling thread, in the order of the listing.
   std::function<void(Row row)> write;
   /// In the calling thread, several times a second.
@@ -26,9 +28,10 @@ struct PipelineParts {
 };
 
 /// Returns when everything is written. When `stop` becomes true, inputs that a worker has begun are
-/// finished and written, and nothing else is: who wants to know whether that was all compares what
-/// was listed with what was written. Throws what a part has thrown; all rows before are written.
-/// Throws a ThreadError, before anything is written, if its threads cannot be started.
+/// finished and written, up to the first that the worker has given up, and nothing else is: who
+/// wants to know whether that was all compares what was listed with what was written. Throws what a
+/// part has thrown; all rows before are written. Throws a ThreadError, before anything is written,
+/// if its threads cannot be started.
 void run_pipeline(const PipelineSize& size, const std::atomic<bool>& stop,
                   const PipelineParts& parts);
 

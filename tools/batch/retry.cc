@@ -27,7 +27,7 @@ Retry::Retry(const RunSettings& settings, const Json& header, const std::atomic<
   Results results = open_damaged();
   const auto stored = results.read_header();
   if (!stored) return;
-  check_header(settings.output, *stored, header);
+  check_header(settings.output, results, *stored, header);
   header_ = *stored;
   while (next_failed(results, stop_)) ++failed_;
 }

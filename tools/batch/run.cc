@@ -10,9 +10,11 @@
 #include <system_error>
 #include <thread>
 
+#include "patch/image/pixel_budget.h"
 #include "tools/batch/results/done_rows.h"
 #include "tools/batch/results/header.h"
 #include "tools/batch/results/renumber.h"
+#include "tools/batch/results/text_file.h"
 #include "tools/batch/retry.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/stop_signals.h"
@@ -97,7 +99,7 @@ class Run {
         parts_(parts),
         signals_(signals),
         header_(with_shard(parts.header, settings.shard)),
-        results_(settings.output, settings.kind, settings.shape),
+        results_(settings.output, settings.kind, settings.shape, {.stop = &signals.flag()}),
         done_(results_, !settings.shard && !settings.keep_numbers, signals.flag()),
         progress_(settings.quiet, settings.kind == ResultKind::kStandardOutput),
         counter_(settings, !settings.quiet) {}
@@ -114,6 +116,10 @@ class Run {
       results_.flush();
     } catch (const OutputClosed&) {
       throw;
+    } catch (const OutputStalled&) {
+      progress_.clear();
+      write_message("stopped; nobody reads standard output, the rest is missing");
+      return 128 + signals_.number();
     } catch (const DamagedRows&) {
       progress_.clear();
       throw;
@@ -147,7 +153,7 @@ class Run {
   void open() {
     const auto stored = results_.read_header();
     if (stored && !settings_.restart)
-      check_header(settings_.output, *stored, header_);
+      check_header(settings_.output, results_, *stored, header_);
     else
       results_.start(dump(header_));
   }
@@ -184,10 +190,12 @@ class Run {
                     " on; its rows stay, new inputs are appended");
   }
 
-  Row work(Input input) const {
+  std::optional<Row> work(Input input) const {
     Row row{std::move(input), {}, {}, {}};
     try {
-      parts_.answer(row);
+      parts_.answer(row, signals_.flag());
+    } catch (const patch::WaitStopped&) {
+      return std::nullopt;
     } catch (const std::bad_alloc&) {
       row.reason = "out of memory";
     } catch (const std::exception& error) {
@@ -335,8 +343,9 @@ std::optional<int> retry_failed(const RunSettings& settings, const RunParts& par
 /// A command that is refused leaves the marker of a complete shard.
 void check_stored_header(const RunSettings& settings, const Json& header) {
   if (!fs::exists(settings.output)) return;
-  const auto stored = Results(settings.output, settings.kind, settings.shape).read_header();
-  if (stored) check_header(settings.output, *stored, header);
+  Results results(settings.output, settings.kind, settings.shape);
+  const auto stored = results.read_header();
+  if (stored) check_header(settings.output, results, *stored, header);
 }
 
 int run_all(const RunSettings& settings, const RunParts& parts, const StopSignals& signals) {

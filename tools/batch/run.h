@@ -42,8 +42,9 @@ void set_kind(RunSettings& settings, ResultKind kind);
 
 struct RunParts {
   Json header;  ///< without the shard
-  /// The rest of the row; in any thread. What it throws is the row's reason.
-  std::function<void(Row& row)> answer;
+  /// The rest of the row; in any thread. What it throws is the row's reason, except WaitStopped
+  /// after `stop` became true: the row is left for the next run.
+  std::function<void(Row& row, const std::atomic<bool>& stop)> answer;
   /// In order, before the row is written; may make it a failed one.
   std::function<void(Row& row)> before_writing;
   /// Before the first row, while the output is locked; ends early when `stop` becomes true.

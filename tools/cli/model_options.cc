@@ -104,7 +104,9 @@ void add_merge_option(cxxopts::Options& options) {
 }
 
 void add_quiet_option(cxxopts::Options& options) {
-  options.add_options("", {{"q,quiet", "no word about the model where -m is not given"}});
+  options.add_options(
+      "", {{"q,quiet",
+            "no word about the model where -m is not given, and about files that are no images"}});
 }
 
 ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
@@ -135,10 +137,12 @@ ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
   return settings;
 }
 
-patch::DecodeOptions ModelSettings::decoding(patch::PixelBudget* budget) const {
+patch::DecodeOptions ModelSettings::decoding(patch::PixelBudget* budget,
+                                             const std::atomic<bool>* stop) const {
   patch::DecodeOptions options(exif);
   options.max_pixels = max_pixels;
   options.budget = budget;
+  options.stop = stop;
   return options;
 }
 

@@ -22,8 +22,10 @@ struct ModelSettings {
   size_t max_pixels = patch::kUsualMaxPixels;  ///< of an image, and of all that are held together
   ClassifierOptions classifier;
 
-  /// `budget` is shared by all threads that decode; none where one thread does.
-  patch::DecodeOptions decoding(patch::PixelBudget* budget = nullptr) const;
+  /// `budget` is shared by all threads that decode; none where one thread does. `stop` ends the
+  /// wait for it.
+  patch::DecodeOptions decoding(patch::PixelBudget* budget = nullptr,
+                                const std::atomic<bool>* stop = nullptr) const;
 };
 
 /// --image-size, --positions, --exif and --max-pixels as the group "Image"; --threads, --heads and

@@ -117,8 +117,8 @@ int run_embed(Arguments arguments) {
   wanted["features"] = to_string(kind);
   wanted["shape"] = shape;
   wanted["normalize"] = settings.normalize;
-  const auto answer = [&](Row& row) {
-    const auto decoding = settings.model.decoding(&budget);
+  const auto answer = [&](Row& row, const std::atomic<bool>& stop) {
+    const auto decoding = settings.model.decoding(&budget, &stop);
     std::vector<float> features =
         classifier.features(load_image(row, decoding, settings.run.strict), kind);
     check_answer(features);

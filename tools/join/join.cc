@@ -118,16 +118,23 @@ Results open(const ShardSet& set, const fs::path& path) {
   return Results(path, set.kind, set.shape);
 }
 
+/// Shards may lie where nobody may write, such as the folder of another user.
+Results open_shard(const ShardSet& set, const fs::path& path) {
+  return Results(path, set.kind, set.shape, {.read_only = true});
+}
+
 /// The header of a shard's file, without the shard, which must be the one of its name.
 Json read_header(const fs::path& file, ResultKind kind) {
   if (!fs::exists(file)) fail(file.string(), ": no such file");
-  const auto text = Results(file, kind, {}).read_header();
-  Json header = text ? parse_header(file, *text) : Json::object();
+  Results results(file, kind, {}, {.read_only = true});
+  const auto text = results.read_header();
+  Json header = text ? parse_header(file, results, *text) : Json::object();
   const auto shard = take_shard(header);
   if (!shard) fail(file.string(), ": is not a shard's file: its header says nothing of shards");
   if (!(*shard == parse_shard_file(file)->shard))
     fail(file.string(), ": is shard ", shard->index, " of ", shard->count,
          " by its header; was it renamed?");
+  results.check_damage();
   return header;
 }
 
@@ -182,7 +189,7 @@ struct Source {
 std::uint64_t join(const ShardSet& set, Results& joined) {
   std::vector<Source> sources;
   for (const auto& file : set.files) {
-    sources.push_back({open(set, file), std::nullopt, 0});
+    sources.push_back({open_shard(set, file), std::nullopt, 0});
     sources.back().results.read_header();
     sources.back().advance();
   }
@@ -234,7 +241,7 @@ void check_place(const ShardSet& set, const fs::path& output) {
   for (const auto& file : set.files)
     if (fs::equivalent(file, output))
       fail_usage("option '--output' got '", output.string(), "', which is one of the shards");
-  if (fs::file_size(output) != 0) Results(output, set.kind, {}).read_header();
+  if (fs::file_size(output) != 0) Results(output, set.kind, {}, {.read_only = true}).read_header();
 }
 
 }  // namespace

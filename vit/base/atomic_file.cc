@@ -58,13 +58,6 @@ bool lock(int file) {
   return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
-void sync_folder(const fs::path& folder) {
-  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (opened < 0) return;  // the file is there; only its name may not survive a power failure
-  ::fsync(opened);
-  ::close(opened);
-}
-
 std::string descriptor_path(int file) {
   return "/proc/self/fd/" + std::to_string(file);
 }
@@ -181,7 +174,14 @@ void AtomicFile::commit() {
   put_in_place();
   ::close(file_);
   file_ = -1;
-  sync_folder(folder_of(target_));
+  sync_folder_of(target_);
+}
+
+void sync_folder_of(const fs::path& file) {
+  const int opened = ::open(folder_of(file).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) return;  // the file is there; only its name may not survive a power failure
+  ::fsync(opened);
+  ::close(opened);
 }
 
 void write_atomically(const fs::path& path, std::span<const std::byte> bytes) {

@@ -51,6 +51,10 @@ class AtomicFile {
 /// Throws an Error for anybody else's link: in a shared folder it could lead to any file of ours.
 std::filesystem::path follow_links(const std::filesystem::path& path);
 
+/// Puts the name of a file on the disk: fsync of its folder. A new file that is synced itself can
+/// otherwise be gone after a power failure.
+void sync_folder_of(const std::filesystem::path& file);
+
 /// Writes `bytes` as the whole content of `path`. Throws an Error that says why it cannot.
 void write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
 

@@ -10,6 +10,7 @@
 
 #include "tests/tools/batch/tar_builder.h"
 #include "tests/tools/subprocess.h"
+#include "tools/batch/inputs/glob.h"
 #include "tools/batch/inputs/name_list.h"
 #include "tools/cli/usage_error.h"
 #include "vit/base/error.h"
@@ -124,6 +125,19 @@ TEST(Inputs, CountEachFileOnceWhateverAPatternMatches) {
               ElementsAre("in/a/2.jpg", "in/a/b/3.jpg", "in/a/b/a/b/4.jpg"));
   EXPECT_THAT(listed(folder, {folder.path("**/b/*.jpg")}),
               ElementsAre("in/a/b/3.jpg", "in/a/b/a/b/4.jpg"));
+}
+
+TEST(Glob, KnowsWhichFilesItWillTakeLater) {
+  const Folder folder;
+  folder.write("photos/cam/a.jpg", "");
+  const std::string photos = folder.path("photos"), sorted = photos + "/sorted";
+  for (const auto* pattern : {"/**", "/*", "/**/*.jpg", "/*/*/*.jpg", "/s*", "/*/*", "/sor?ed/**"})
+    EXPECT_TRUE(takes_files_below(photos + pattern, sorted)) << pattern;
+  for (const auto* pattern : {"/*.jpg", "/c*/**", "/cam/*", "/*/*/*/*.jpg", "x/**"})
+    EXPECT_FALSE(takes_files_below(photos + pattern, sorted)) << pattern;
+  EXPECT_FALSE(takes_files_below(photos + "/**", photos + "/.sorted")) << "hidden";
+  EXPECT_FALSE(takes_files_below(photos + "/**", folder.path("sorted"))) << "beside it";
+  EXPECT_TRUE(takes_files_below(photos + "/**", photos)) << "the folder itself";
 }
 
 TEST(Inputs, MatchHiddenNamesOnlyWhereTheyAreWritten) {

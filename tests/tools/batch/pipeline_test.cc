@@ -99,6 +99,23 @@ TEST(Pipeline, FinishesWhatIsBegunWhenStopped) {
   EXPECT_EQ(written, begun);
 }
 
+TEST(Pipeline, WritesNothingBehindARowThatWasGivenUp) {
+  std::atomic<bool> stop{false};
+  std::vector<std::uint64_t> written;
+  run_pipeline({3, 8}, stop,
+               {.list = [](const TakeInput& take) { list_numbers(3, take); },
+                .work = [&](Input input) -> std::optional<Row> {
+                  if (input.number == 2) {
+                    while (!stop) std::this_thread::yield();
+                    return std::nullopt;
+                  }
+                  return answered(std::move(input));
+                },
+                .write = [&](Row row) { written.push_back(row.input.number); },
+                .tick = [&] { stop = stop || !written.empty(); }});
+  EXPECT_THAT(written, ElementsAre(1u));
+}
+
 TEST(Pipeline, ThrowsWhatAnyPartThrows) {
   const std::atomic<bool> stop{false};
   const auto run_with = [&](int broken) {

@@ -56,6 +56,29 @@ TEST(DamagedOutput, ComputesNumbersAgainThatAreNotThoseThatWereWritten) {
   EXPECT_EQ(read_file(output + ".jsonl"), list);
 }
 
+TEST(DamagedOutput, IsNotTakenForOtherOptionsWhereTheHeaderIsDamaged) {
+  for (const std::string name : {"r.csv", "r.jsonl", "r.db", "f.npy"}) {
+    const Folder folder;
+    write_images(folder, 6);
+    ASSERT_EQ(run_into(folder, name).status, 0);
+    const std::string header = name + (name == "f.npy" ? ".jsonl" : "");
+    const std::string whole = read_file(folder.path(header));
+    std::string flipped = whole;
+    const size_t place = flipped.find("\"exif\"\":\"\"apply") != flipped.npos
+                             ? flipped.find("\"exif\"\":\"\"apply") + 12
+                             : flipped.find("\"exif\":\"apply") + 9;
+    ASSERT_EQ(flipped[place], 'p') << name << flipped.substr(place - 9, 20);
+    flipped[place] ^= 1;
+    folder.write(header, flipped);
+    const Finished refused = run_into(folder, name);
+    EXPECT_EQ(refused.status, 1) << name;
+    EXPECT_THAT(refused.err, HasSubstr(": the header is not what was written, by the checksums"));
+    EXPECT_EQ(refused.err.find("was made differently"), std::string::npos) << refused.err;
+    EXPECT_EQ(read_file(folder.path(header)), flipped) << name;
+    EXPECT_EQ(run_into(folder, name, {"--restart"}).status, 0) << name;
+  }
+}
+
 TEST(DamagedOutput, StartsADamagedDatabaseAgainWhenToldTo) {
   const Folder folder;
   write_images(folder, 60);

@@ -108,5 +108,24 @@ TEST(Places, ARefusedCommandLeavesAShardComplete) {
   EXPECT_EQ(run({"merge", folder.path("r.csv")}).status, 0);
 }
 
+#ifndef __SANITIZE_ADDRESS__  // which must be the first library of a program
+TEST(Output, OfANewNameIsOnTheDiskAsSoonAsItHasRows) {
+  for (const std::string name : {"r.csv", "r.jsonl", "r.db", "f.npy"}) {
+    const Folder folder;
+    write_images(folder, 3);
+    folder.write("out/x", "");
+    const std::string log = folder.path("log");
+    Call call = batch_call({folder.path("in"), "-o", folder.path("out/" + name)});
+    if (name == "f.npy")
+      call.arguments = {"embed",           "-m", golden("hf_vit"),          "-q",
+                        folder.path("in"), "-o", folder.path("out/" + name)};
+    call.environment = {"LD_PRELOAD=" VIT_LOGGED_SYNCS, "VIT_SYNC_LOG=" + log};
+    ASSERT_EQ(run(call).status, 0);
+    EXPECT_THAT(read_file(log), testing::HasSubstr(fs::canonical(folder.path("out")).string()))
+        << name;
+  }
+}
+#endif
+
 }  // namespace
 }  // namespace vit::tools

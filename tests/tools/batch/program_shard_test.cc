@@ -210,6 +210,47 @@ TEST(Merge, RefusesAShardWhoseRowsWereChanged) {
   EXPECT_FALSE(fs::exists(folder.path("r.csv")));
 }
 
+/// As somebody who may read everything and write only where everybody may; root may always write.
+Finished run_as_reader(std::vector<std::string> arguments) {
+  Call call;
+  call.arguments = std::move(arguments);
+  if (geteuid() == 0) {
+    call.program = "setpriv";
+    call.arguments.insert(call.arguments.begin(),
+                          {"--reuid=65534", "--regid=65534", "--clear-groups", test::program()});
+  }
+  return run(call);
+}
+
+TEST(Merge, NeedsNoWriteAccessToItsShards) {
+  if (run_as_reader({"--version"}).status != 0)
+    GTEST_SKIP() << "the program cannot be run as another user here";
+  for (const std::string name : {"r.csv", "r.jsonl", "r.db", "f.npy"}) {
+    const Folder folder;
+    write_images(folder, 9);
+    for (const auto* shard : {"0/2", "1/2"})
+      ASSERT_EQ(run_into(folder, "shards-" + name, {"--shard", shard}).status, 0);
+    const std::string joined = folder.path("out/" + name);
+    folder.write("shards/x", "");
+    folder.write("out/x", "");
+    fs::remove(folder.path("shards/x"));
+    const std::string stem = "shards-" + name.substr(0, 1) + "-";
+    for (const auto& entry : fs::directory_iterator(folder.path()))
+      if (entry.path().filename().string().starts_with(stem)) {
+        fs::permissions(entry.path(), fs::perms(0444));
+        fs::rename(entry.path(), folder.path("shards") / entry.path().filename());
+      }
+    for (const auto* place : {"", "shards"}) fs::permissions(folder.path(place), fs::perms(0555));
+    fs::permissions(folder.path("out"), fs::perms(0777));
+    const Finished merged =
+        run_as_reader({"merge", folder.path("shards/shards-" + name), "-o", joined});
+    EXPECT_EQ(merged.status, 0) << name << ": " << merged.err;
+    for (const auto* place : {"", "shards"}) fs::permissions(folder.path(place), fs::perms(0777));
+    ASSERT_EQ(run_into(folder, name).status, 0);
+    EXPECT_EQ(content_of(joined), content_of(folder.path(name))) << name;
+  }
+}
+
 TEST(Merge, ExplainsItsUse) {
   const Folder folder;
   EXPECT_EQ(run({"merge"}).status, 2);

@@ -117,6 +117,24 @@ TEST(Sorting, ReportsFilesThatAreGoneAndPlacesTheOthers) {
   EXPECT_THAT(files, testing::Contains(testing::EndsWith("/m.bmp")));
 }
 
+TEST(Sorting, RefusesAFolderWhoseFilesAPatternWouldTakeNextTime) {
+  const Folder folder;
+  write_images(folder, 3);
+  for (const auto* pattern : {"in/**", "in/**/*.bmp", "in/*"})
+    for (const auto* option : {"--copy-to", "--link-to"}) {
+      const std::string operand = folder.path(pattern), sorted = folder.path("in/sorted");
+      const Finished refused = batch({operand, "-o", folder.path("r.csv"), option, sorted});
+      EXPECT_EQ(refused.status, 2) << pattern;
+      EXPECT_THAT(refused.err, HasSubstr("option '" + std::string(option) + "' got '" + sorted +
+                                         "', which lies in the input '" + operand + "'"));
+      EXPECT_FALSE(fs::exists(folder.path("r.csv")));
+    }
+  const Finished taken = batch(
+      {folder.path("in/*.bmp"), "-o", folder.path("r.csv"), "--copy-to", folder.path("in/sorted")});
+  EXPECT_EQ(taken.status, 0) << taken.err;
+  EXPECT_EQ(files_under(folder.path("in/sorted")).size(), 3u);
+}
+
 TEST(Sorting, CopiesTimesAndPermissions) {
   const Folder folder;
   const std::string photo = folder.write("in/x.bmp", image_bytes());

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -104,6 +105,43 @@ TEST(Stop, OfRowsOnStandardOutputDoesNotPromiseToGoOn) {
   const Finished finished = stopped_amid(call, call.output_to, SIGINT);
   EXPECT_EQ(finished.status, 130);
   EXPECT_THAT(finished.err, MatchesRegex("vit: stopped after [0-7] rows?; the rest is missing\n"));
+}
+
+TEST(Stop, EndsTheWaitForAReaderWhoDoesNotRead) {
+  const Folder folder;
+  write_images(folder, 60);
+  Call call = batch_call({folder.path("in"), "-o", "-"});
+  for (const int signal : {SIGTERM, SIGINT}) {
+    call.output_to = folder.path("rows" + std::to_string(signal));
+    ASSERT_EQ(mkfifo(call.output_to.c_str(), 0600), 0);
+    const int reader = open(call.output_to.c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_EQ(fcntl(reader, F_SETPIPE_SZ, 65536), 65536);
+    for (int i = 0; i < 14; ++i)  // leaves room for two pages
+      ASSERT_EQ(write(reader, std::string(4096, '#').data(), 4096), 4096);
+    Running running(call);
+    pollfd full{reader, POLLOUT, 0};
+    for (int i = 0; i < 6000 && poll(&full, 1, 0) != 0; ++i)
+      std::this_thread::sleep_for(milliseconds(10));
+    running.send(signal);
+    ASSERT_TRUE(running.ends_within(kPatience)) << "waits for its reader";
+    const Finished finished = running.wait();
+    EXPECT_EQ(finished.status, 128 + signal);
+    EXPECT_EQ(finished.err, "vit: stopped; nobody reads standard output, the rest is missing\n");
+    close(reader);
+  }
+}
+
+TEST(Stop, EndsTheWaitForMemory) {
+  const Folder folder;
+  write_large_images(folder);
+  // One image at a time has room; all others are begun and wait.
+  const Call call = batch_call({folder.path("in"), "-o", folder.path("r.jsonl"), "--threads", "8",
+                                "--batch", "1000", "--max-pixels", "3240000"});
+  const Finished finished = stopped_amid(call, folder.path("r.jsonl"), SIGTERM);
+  EXPECT_EQ(finished.status, 143) << finished.err;
+  EXPECT_LT(rows_of(read_file(folder.path("r.jsonl"))).size(), kImages);
+  EXPECT_EQ(run(call).status, 0);
+  EXPECT_EQ(rows_of(read_file(folder.path("r.jsonl"))).size(), kImages);
 }
 
 TEST(Stop, OfARetryGoesOnWithTheRowsItHas) {

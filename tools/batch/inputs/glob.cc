@@ -49,6 +49,27 @@ class Expansion {
     return enter(start, places);
   }
 
+  /// Whether the parts from `first` on take something at or below a path of these names, whatever
+  /// the last `unknown` of them are.
+  bool takes(size_t first, const std::vector<std::string>& names, size_t unknown) const {
+    Places places;
+    add(first, places);
+    for (size_t i = 0; i < names.size() + unknown; ++i) {
+      places = i < names.size() ? after(places, names[i], !names[i].starts_with('.'))
+                                : after_unknown(places);
+      if (complete(places)) return true;
+    }
+    return false;
+  }
+
+  /// Parts at the beginning that are written out.
+  size_t names_in_front() const {
+    size_t count = 0;
+    while (is_name(count)) ++count;
+    return count;
+  }
+  const std::vector<std::string>& parts() const { return parts_; }
+
  private:
   /// Indices of the parts that the next name may match, in order. The number of parts: a match.
   using Places = std::vector<size_t>;
@@ -79,6 +100,18 @@ class Expansion {
                                 : fnmatch(parts_[place].c_str(), name.c_str(), FNM_PERIOD) == 0) {
         add(place + 1, next);
       }
+    }
+    return next;
+  }
+
+  Places after_unknown(const Places& places) const {
+    Places next;
+    for (const size_t place : places) {
+      if (place == parts_.size()) continue;
+      if (is_any_depth(place))
+        add(place, next);
+      else
+        add(place + 1, next);
     }
     return next;
   }
@@ -130,6 +163,24 @@ bool is_glob(std::string_view text) {
 
 bool visit_glob(const std::string& pattern, const Visit& visit, const std::atomic<bool>& stop) {
   return Expansion(pattern, visit, stop).run(pattern.starts_with('/') ? "/" : "");
+}
+
+bool takes_files_below(const std::string& pattern, const fs::path& folder) {
+  constexpr size_t kUnknown = 2;  // a folder of a class, and a file in it
+  const Visit none;
+  const std::atomic<bool> never{false};
+  const Expansion expansion(pattern, none, never);
+  const size_t front = expansion.names_in_front();
+  fs::path start = pattern.starts_with('/') ? "/" : ".";
+  for (size_t i = 0; i < front; ++i) start /= expansion.parts()[i];
+  std::error_code ignored;
+  const fs::path below = fs::weakly_canonical(folder, ignored)
+                             .lexically_relative(fs::weakly_canonical(start, ignored));
+  if (below.empty() || *below.begin() == "..") return false;
+  std::vector<std::string> names;
+  for (const fs::path& name : below)
+    if (name != "." && !name.empty()) names.push_back(name.string());
+  return expansion.takes(front, names, kUnknown);
 }
 
 }  // namespace vit::tools

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -17,5 +18,9 @@ bool is_glob(std::string_view text);
 bool visit_glob(const std::string& pattern,
                 const std::function<bool(const std::string& path)>& visit,
                 const std::atomic<bool>& stop);
+
+/// Whether the pattern would take files that are put into folders in `folder`, which need not
+/// exist.
+bool takes_files_below(const std::string& pattern, const std::filesystem::path& folder);
 
 }  // namespace vit::tools

@@ -90,12 +90,12 @@ std::optional<Shard> take_shard(Json& header) {
   return Shard{*index, *count, {}};
 }
 
-Json parse_header(const std::filesystem::path& path, const std::string& stored) {
+Json parse_header(const std::filesystem::path& path, Results& results, const std::string& stored) {
   Json header = Json::parse(stored, nullptr, false);
-  if (!header.is_object())
-    fail(path.string(), ": its header is damaged, it is not a JSON object; start again with ",
-         "--restart");
-  return header;
+  if (header.is_object()) return header;
+  results.check_damage();
+  fail(path.string(), ": its header is damaged, it is not a JSON object; start again with ",
+       "--restart");
 }
 
 std::optional<std::uint64_t> count_in(const Json& object, const char* key) {
@@ -111,12 +111,13 @@ std::vector<std::string> differences(const Json& stored, const Json& wanted) {
   return lines;
 }
 
-void check_header(const std::filesystem::path& path, const std::string& stored,
+void check_header(const std::filesystem::path& path, Results& results, const std::string& stored,
                   const Json& wanted) {
   // As it will be read again: the numbers of both have gone through text.
   const auto lines =
-      differences(parse_header(path, stored), Json::parse(dump(wanted), nullptr, false));
+      differences(parse_header(path, results, stored), Json::parse(dump(wanted), nullptr, false));
   if (lines.empty()) return;
+  results.check_damage();
   std::string text;
   for (const auto& line : lines) text += "\n  " + line;
   fail(path.string(),

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/batch/results/results.h"
 #include "tools/batch/results/row.h"
 #include "tools/batch/shard.h"
 #include "tools/cli/model_options.h"
@@ -26,7 +27,7 @@ Json with_shard(Json header, const std::optional<Shard>& shard);
 std::optional<Shard> take_shard(Json& header);
 
 /// The header in a file's JSON. Throws an Error if it is not one. `path` is the file.
-Json parse_header(const std::filesystem::path& path, const std::string& stored);
+Json parse_header(const std::filesystem::path& path, Results& results, const std::string& stored);
 
 /// A number of a JSON object that is not negative, none: it has no such number.
 std::optional<std::uint64_t> count_in(const Json& object, const char* key);
@@ -34,8 +35,10 @@ std::optional<std::uint64_t> count_in(const Json& object, const char* key);
 /// A line for each field that differs: "options.top is 5 in the file, 3 now".
 std::vector<std::string> differences(const Json& stored, const Json& wanted);
 
-/// Throws an Error that lists the differences, if there are any. `path` is the file of `stored`.
-void check_header(const std::filesystem::path& path, const std::string& stored, const Json& wanted);
+/// Throws an Error that lists the differences between `stored`, the header of `results`, and what
+/// is wanted, if there are any; DamagedRows if they come from damage. `path` is the file.
+void check_header(const std::filesystem::path& path, Results& results, const std::string& stored,
+                  const Json& wanted);
 
 /// What rows of a file with this header hold. Throws an Error if no run of vit has such rows.
 RowShape shape_of(const std::filesystem::path& path, const Json& header);

@@ -28,10 +28,13 @@ std::filesystem::path sidecar_of(const std::filesystem::path& npy) {
   return npy.string() + ".jsonl";
 }
 
-NumpyFile::NumpyFile(const std::filesystem::path& path, const RowShape& shape)
-    : path_(path.string()), shape_(shape), list_(sidecar_of(path), TextFormat::kJsonl, {}) {
-  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file_ < 0) fail(path_, ": cannot write: ", std::strerror(errno));
+NumpyFile::NumpyFile(const std::filesystem::path& path, const RowShape& shape, bool read_only)
+    : path_(path.string()),
+      shape_(shape),
+      list_(sidecar_of(path), TextFormat::kJsonl, {}, read_only) {
+  file_ = ::open(path.c_str(), (read_only ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0666);
+  if (file_ < 0)
+    fail(path_, read_only ? ": cannot read: " : ": cannot write: ", std::strerror(errno));
 }
 
 NumpyFile::~NumpyFile() {

@@ -20,12 +20,14 @@ std::filesystem::path sidecar_of(const std::filesystem::path& npy);
 
 class NumpyFile {
  public:
-  NumpyFile(const std::filesystem::path& path, const RowShape& shape);
+  /// As TextFile().
+  NumpyFile(const std::filesystem::path& path, const RowShape& shape, bool read_only = false);
   ~NumpyFile();
   NumpyFile(const NumpyFile&) = delete;
   NumpyFile& operator=(const NumpyFile&) = delete;
 
   std::optional<std::string> read_header();
+  void check_damage() const { list_.check_damage(); }
   /// Throws an Error if numbers are not those that were written.
   std::optional<StoredRow> next();
   /// next() gives rows whose numbers are not those that were written as failed ones instead.

@@ -1,6 +1,5 @@
 #include "tools/batch/results/results.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "tools/batch/results/sqlite_file.h"
 #include "tools/batch/results/sums.h"
 #include "tools/batch/results/text_file.h"
+#include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -74,11 +74,7 @@ void move_result(const fs::path& from, const fs::path& to, ResultKind kind) {
   }
   for (size_t i = 0; i < sources.size(); ++i) rename_file(sources[i], places[i]);
   if (summed) rename_file(sums_of(*summed), sums_of(*summed_place));
-  const fs::path folder = to.has_parent_path() ? to.parent_path() : fs::path(".");
-  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (opened < 0) return;
-  ::fsync(opened);
-  ::close(opened);
+  sync_folder_of(to);
 }
 
 void remove_result(const fs::path& path, ResultKind kind) {
@@ -91,6 +87,7 @@ void remove_result(const fs::path& path, ResultKind kind) {
 
 struct Results::State {
   std::variant<std::monostate, TextFile, SqliteFile, NumpyFile> file;
+  fs::path path{};  ///< empty: standard output
 
   template <typename Use>
   auto use(const Use& use) {
@@ -100,24 +97,29 @@ struct Results::State {
   }
 };
 
-Results::Results(const std::filesystem::path& path, ResultKind kind, const RowShape& shape)
+Results::Results(const std::filesystem::path& path, ResultKind kind, const RowShape& shape,
+                 const ResultAccess& access)
     : state_(std::make_unique<State>()) {
   auto& file = state_->file;
+  if (kind != ResultKind::kStandardOutput) state_->path = path;
   if (kind == ResultKind::kSqlite)
-    file.emplace<SqliteFile>(path);
+    file.emplace<SqliteFile>(path, access.read_only);
   else if (kind == ResultKind::kNumpy)
-    file.emplace<NumpyFile>(path, shape);
+    file.emplace<NumpyFile>(path, shape, access.read_only);
   else if (kind == ResultKind::kStandardOutput)
-    file.emplace<TextFile>(TextFormat::kJsonl, shape);
+    file.emplace<TextFile>(TextFormat::kJsonl, shape, access.stop);
   else
     file.emplace<TextFile>(path, kind == ResultKind::kCsv ? TextFormat::kCsv : TextFormat::kJsonl,
-                           shape);
+                           shape, access.read_only);
 }
 Results::~Results() = default;
 Results::Results(Results&&) noexcept = default;
 
 std::optional<std::string> Results::read_header() {
   return state_->use([](auto& file) { return file.read_header(); });
+}
+void Results::check_damage() {
+  state_->use([](auto& file) { file.check_damage(); });
 }
 std::optional<StoredRow> Results::next() {
   return state_->use([](auto& file) { return file.next(); });
@@ -142,6 +144,8 @@ void Results::flush() {
 }
 void Results::finish() {
   state_->use([](auto& file) { file.finish(); });
+  // The run that made the file may have been killed: its name is on the disk now.
+  if (!state_->path.empty()) sync_folder_of(state_->path);
 }
 
 }  // namespace vit::tools

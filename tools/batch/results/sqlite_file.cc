@@ -48,6 +48,27 @@ std::string text_of(sqlite3_stmt* statement, int column) {
   return bytes == nullptr ? "" : std::string(bytes, size);
 }
 
+/// Whether part of the database stands in its write-ahead log.
+bool has_log(const std::string& path) {
+  std::error_code none;
+  const auto size = std::filesystem::file_size(path + "-wal", none);
+  return !none && size != 0;
+}
+
+/// Names the database as one that nobody changes: it is read without locks and side files.
+std::string immutable_uri(const std::string& path) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string uri = "file:";
+  for (const char c : path) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '%' || c == '?' || c == '#')
+      uri += {'%', kDigits[code >> 4], kDigits[code & 15]};
+    else
+      uri += c;
+  }
+  return uri + "?immutable=1";
+}
+
 std::string bytes_of(double number) {
   std::string bytes(sizeof number, '\0');
   std::memcpy(bytes.data(), &number, sizeof number);
@@ -77,7 +98,8 @@ void SqliteFile::Finalize::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-SqliteFile::SqliteFile(const std::filesystem::path& path) : path_(path.string()) {}
+SqliteFile::SqliteFile(const std::filesystem::path& path, bool read_only)
+    : path_(path.string()), read_only_(read_only) {}
 
 SqliteFile::~SqliteFile() {
   close();
@@ -95,7 +117,8 @@ void SqliteFile::close() {
 
 void SqliteFile::open(int flags) {
   close();
-  if (sqlite3_open_v2(path_.c_str(), &database_, flags, nullptr) != SQLITE_OK) {
+  const std::string name = (flags & SQLITE_OPEN_URI) != 0 ? immutable_uri(path_) : path_;
+  if (sqlite3_open_v2(name.c_str(), &database_, flags, nullptr) != SQLITE_OK) {
     const std::string reason = sqlite3_errmsg(database_);
     close();
     fail(path_, ": cannot open this database: ", reason);
@@ -115,15 +138,22 @@ void SqliteFile::settle(const std::filesystem::path& path) {
   sqlite3_exec(file.database_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
 }
 
-std::optional<std::string> SqliteFile::read_header() {
-  if (!std::filesystem::exists(path_)) return std::nullopt;
+void SqliteFile::open_to_look() {
+  // Readers of a database in WAL mode write files beside it, which a folder may not allow. Without
+  // a log there is nothing in them to be read.
+  if (read_only_ && !has_log(path_)) return open(SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
   open(SQLITE_OPEN_READONLY);
   // A journal that a killed run has left can be rolled back by a writer only.
   if (sqlite3_exec(database_, "SELECT 1 FROM sqlite_master", nullptr, nullptr, nullptr) ==
       SQLITE_READONLY)
     open(SQLITE_OPEN_READWRITE);
+}
+
+std::optional<std::string> SqliteFile::read_header() {
+  if (!std::filesystem::exists(path_)) return std::nullopt;
+  open_to_look();
   auto header = look();
-  if (header) open_to_write();
+  if (header && !read_only_) open_to_write();
   return header;
 }
 
@@ -160,9 +190,7 @@ void SqliteFile::quick_check() {
 std::string SqliteFile::cut_short() {
   // What is missing of a page may stand in the write-ahead log; SQLite takes it for zeros
   // otherwise.
-  std::error_code none;
-  if (const auto log = std::filesystem::file_size(path_ + "-wal", none); !none && log != 0)
-    return "";
+  if (has_log(path_)) return "";
   const auto page = prepare("PRAGMA page_size");
   if (sqlite3_step(page.get()) != SQLITE_ROW) return sqlite3_errmsg(database_);
   const auto page_size = static_cast<std::uint64_t>(sqlite3_column_int64(page.get(), 0));

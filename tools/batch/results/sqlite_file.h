@@ -21,13 +21,16 @@ namespace vit::tools {
 class SqliteFile {
  public:
   /// Touches nothing yet.
-  explicit SqliteFile(const std::filesystem::path& path);
+  explicit SqliteFile(const std::filesystem::path& path, bool read_only = false);
   ~SqliteFile();
   SqliteFile(const SqliteFile&) = delete;
   SqliteFile& operator=(const SqliteFile&) = delete;
 
-  /// Looks into the database without changing it; only one of ours is then opened for writing.
+  /// Looks into the database without changing it; only one of ours is then opened for writing,
+  /// unless it is only to be read.
   std::optional<std::string> read_header();
+  /// Throws DamagedRows if the header is not what was written. No row can be read afterwards.
+  void check_damage() { next(); }
   /// Throws an Error if the database is damaged or its rows are not what was written.
   std::optional<StoredRow> next();
   /// A new database; the old one is removed.
@@ -51,6 +54,7 @@ class SqliteFile {
 
   void open(int flags);
   void open_to_write();
+  void open_to_look();
   void close();
   std::optional<std::string> look();
   void quick_check();
@@ -69,6 +73,7 @@ class SqliteFile {
   [[noreturn]] void refuse(const char* what);
 
   std::string path_;
+  bool read_only_;
   sqlite3* database_ = nullptr;
   Statement reading_;
   Statement inserting_;

@@ -1,11 +1,15 @@
 #include "tools/batch/results/text_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <climits>
 #include <cstring>
+#include <limits>
 
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
@@ -15,18 +19,27 @@ namespace {
 
 constexpr std::size_t kReadSize = std::size_t{1} << 18;
 constexpr std::size_t kPendingSize = std::size_t{1} << 20;
+constexpr int kBetweenLooks = 100;                // ms, at the stop flag
+constexpr auto kGrace = std::chrono::seconds(1);  // for a reader, after a stop signal
 
 }  // namespace
 
-TextFile::TextFile(const std::filesystem::path& path, TextFormat format, const RowShape& shape)
-    : path_(path.string()), format_(format), shape_(shape) {
-  file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (file_ < 0) fail(path_, ": cannot write: ", std::strerror(errno));
+TextFile::TextFile(const std::filesystem::path& path, TextFormat format, const RowShape& shape,
+                   bool read_only)
+    : path_(path.string()), format_(format), shape_(shape), read_only_(read_only) {
+  file_ = ::open(path.c_str(), (read_only ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0666);
+  if (file_ < 0)
+    fail(path_, read_only ? ": cannot read: " : ": cannot write: ", std::strerror(errno));
   sums_.emplace(path);
 }
 
-TextFile::TextFile(TextFormat format, const RowShape& shape)
-    : path_("standard output"), format_(format), shape_(shape), file_(STDOUT_FILENO), pipe_(true) {
+TextFile::TextFile(TextFormat format, const RowShape& shape, const std::atomic<bool>* stop)
+    : path_("standard output"),
+      format_(format),
+      shape_(shape),
+      file_(STDOUT_FILENO),
+      pipe_(true),
+      stop_(stop) {
   at_end_ = true;
 }
 
@@ -50,16 +63,21 @@ std::optional<std::string> TextFile::read_header() {
   whole_ = 0;
   read_more();
   const std::string_view there = std::string_view(buffer_).substr(0, start.size());
+  // The checksums are ours, so the file was.
+  if (damaged) fail(path_, ": its header is damaged; restore a copy of the file, or remove it");
   if (complete || !start.starts_with(there))
     fail(path_, ": exists and is not a file of results by vit; give another name, or remove it");
-  if (damaged) fail(path_, ": its header is damaged; restore a copy of the file, or remove it");
   return std::nullopt;
+}
+
+void TextFile::check_damage() const {
+  if (sums_ && !sums_->damage().empty()) throw DamagedRows(sums_->damage());
 }
 
 std::optional<StoredRow> TextFile::next() {
   if (at_end_) return std::nullopt;
   const bool found = read_record();
-  if (!sums_->damage().empty()) throw DamagedRows(sums_->damage());
+  check_damage();
   if (!found) return std::nullopt;
   const auto row = stored_row(format_, shape_, record_);
   if (row) {
@@ -71,7 +89,7 @@ std::optional<StoredRow> TextFile::next() {
   if (read_record())
     throw DamagedRows(path_ + ": row " + std::to_string(rows_ + 1) +
                       " is damaged, and others come after it; start anew with --restart");
-  if (!sums_->damage().empty()) throw DamagedRows(sums_->damage());
+  check_damage();
   return std::nullopt;
 }
 
@@ -162,14 +180,33 @@ void TextFile::forget_from_here() {
 void TextFile::cut() {
   at_end_ = true;
   buffer_ = {};
+  if (read_only_) return;
   sums_->go_on(file_, whole_);
   if (::ftruncate(file_, static_cast<off_t>(whole_)) != 0 || lseek(file_, 0, SEEK_END) < 0)
     fail(path_, ": cannot write: ", std::strerror(errno));
 }
 
+size_t TextFile::wait_for_reader() const {
+  // A pipe with room has room for this many bytes at least. Standard output may be shared with
+  // other programs, so it is not ours to make it non-blocking.
+  constexpr size_t kRoom = PIPE_BUF;
+  struct stat status {};
+  const bool always = ::fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
+  if (stop_ == nullptr || always) return std::numeric_limits<size_t>::max();
+  pollfd wanted{file_, POLLOUT, 0};
+  auto since = std::chrono::steady_clock::now();
+  while (::poll(&wanted, 1, kBetweenLooks) <= 0) {  // a signal may have interrupted it
+    const auto now = std::chrono::steady_clock::now();
+    if (!*stop_) since = now;
+    if (now - since >= kGrace) throw OutputStalled();
+  }
+  return kRoom;
+}
+
 void TextFile::write_all(std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t count = ::write(file_, bytes.data(), bytes.size());
+    const size_t part = pipe_ ? std::min(wait_for_reader(), bytes.size()) : bytes.size();
+    const ssize_t count = ::write(file_, bytes.data(), part);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
       const int error = errno;

@@ -2,6 +2,7 @@
 /// at most one torn one behind.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -12,12 +13,21 @@
 
 namespace vit::tools {
 
+/// Whoever reads standard output has not taken rows since a stop signal came.
+class OutputStalled : public Error {
+ public:
+  OutputStalled() : Error("standard output: nobody reads the rows") {}
+};
+
 class TextFile {
  public:
-  /// Opens or creates. Throws an Error.
-  TextFile(const std::filesystem::path& path, TextFormat format, const RowShape& shape);
-  /// Standard output, where nothing can be read.
-  TextFile(TextFormat format, const RowShape& shape);
+  /// Opens or creates. `read_only`: the file must be there and need not be writable; nothing can be
+  /// appended. Throws an Error.
+  TextFile(const std::filesystem::path& path, TextFormat format, const RowShape& shape,
+           bool read_only = false);
+  /// Standard output, where nothing can be read. Throws OutputStalled where `stop` is true and
+  /// nobody takes the rows.
+  TextFile(TextFormat format, const RowShape& shape, const std::atomic<bool>* stop = nullptr);
   ~TextFile();
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;
@@ -25,6 +35,8 @@ class TextFile {
   /// The header that is there; none: the file is new, or was torn within its header. Throws an
   /// Error if the file holds something else. To be called first.
   std::optional<std::string> read_header();
+  /// Throws DamagedRows if what was read with the header is not what was written.
+  void check_damage() const;
   /// The next of the rows that are there. Throws an Error if one before the last is damaged, or if
   /// the file is not what was written by its checksums.
   std::optional<StoredRow> next();
@@ -50,17 +62,21 @@ class TextFile {
   void go_to_end();
   void cut();
   void write_all(std::string_view bytes);
+  /// Waits until standard output takes bytes; gives how many it takes without blocking.
+  size_t wait_for_reader() const;
 
   std::string path_;
   TextFormat format_;
   RowShape shape_;
   int file_ = -1;
-  bool pipe_ = false;        ///< cannot be read or cut
-  bool at_end_ = false;      ///< all rows are read, and the torn one cut off
-  std::string buffer_;       ///< read, not yet taken
-  std::size_t taken_ = 0;    ///< of the buffer
-  std::uint64_t whole_ = 0;  ///< bytes of whole records so far
-  std::uint64_t rows_ = 0;   ///< whole ones so far
+  bool read_only_ = false;
+  bool pipe_ = false;                        ///< cannot be read or cut
+  const std::atomic<bool>* stop_ = nullptr;  ///< ends the wait for who reads the pipe
+  bool at_end_ = false;                      ///< all rows are read, and the torn one cut off
+  std::string buffer_;                       ///< read, not yet taken
+  std::size_t taken_ = 0;                    ///< of the buffer
+  std::uint64_t whole_ = 0;                  ///< bytes of whole records so far
+  std::uint64_t rows_ = 0;                   ///< whole ones so far
   std::string record_;
   std::string pending_;            ///< appended, not yet written
   std::optional<BlockSums> sums_;  ///< of a file
