@@ -124,6 +124,18 @@ TEST(Trainer, InputsOfSixteenBitsLearnAndRepeatThemselves) {
   EXPECT_NE(trainer.state().numbers, trained(dataset, settings, 1));
 }
 
+TEST(Trainer, EndsAValidationWhenStopped) {
+  const data::Dataset dataset = noisy_images();
+  ThreadPool pool(2);
+  const auto network = fresh_network();
+  std::atomic<bool> stop{true};
+  EXPECT_TRUE(evaluate(network, dataset.train, tiny_recipe(), &pool, &stop).stopped);
+  stop = false;
+  const Score score = evaluate(network, dataset.train, tiny_recipe(), &pool, &stop);
+  EXPECT_FALSE(score.stopped);
+  EXPECT_GT(score.loss, 0.0);
+}
+
 TEST(Trainer, OverfitsSixtyFourImages) {
   const data::Dataset dataset = noisy_images();
   const Settings settings = plain_settings(60);

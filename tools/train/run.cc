@@ -56,7 +56,7 @@ class Run {
         step();
       }
       if (stop_wanted()) return stop();
-      finish_epoch();
+      if (!finish_epoch()) return stop();
     }
     signals_.reset();  // from here on Ctrl-C just ends the program
     report_end();
@@ -156,15 +156,19 @@ class Run {
     return std::span(trainer_.state().history).subspan(trainer_.state().first_compared);
   }
 
-  void finish_epoch() {
-    const train::Score score = train::evaluate(trainer_.averaged(), dataset_.validation,
-                                               settings_.training.batches.recipe, &pool_);
+  /// False: a stop signal came during the validation, which --resume repeats.
+  bool finish_epoch() {
+    const train::Score score =
+        train::evaluate(trainer_.averaged(), dataset_.validation, settings_.training.batches.recipe,
+                        &pool_, &signals_->flag());
+    if (score.stopped) return false;
     const bool best = is_best(score);
     trainer_.finish_epoch(score.loss, score.accuracy);
     if (best) export_weights(&trainer_.state().history.back());
     save();
     write_history();
     show_epoch(trainer_.state().history.back(), best);
+    return true;
   }
 
   /// `validated`: what is known about them, if it is.

@@ -46,15 +46,20 @@ size_t images_at_once(size_t tokens, Operands operands) {
 }
 
 Score evaluate(const gradient::NetworkView<float>& network,
-               const std::vector<data::Sample>& samples, const Recipe& recipe, ThreadPool* pool) {
+               const std::vector<data::Sample>& samples, const Recipe& recipe, ThreadPool* pool,
+               const std::atomic<bool>* stop) {
   const size_t together = images_at_once(network.config.embedding.tokens(), network.operands);
   std::vector<Worker> workers(pool == nullptr ? 1 : pool->size());
   for (Worker& worker : workers)
     worker.patches = Matrix(together * network.config.embedding.grid().count(),
                             network.config.embedding.patch_size());
-  Score score{.loss = 0.0, .accuracy = 0.0, .predictions = std::vector<size_t>(samples.size())};
+  Score score;
+  score.predictions.resize(samples.size());
+  std::atomic<bool> stopped{false};
   std::vector<LossSum> sums((samples.size() + together - 1) / together);
   parallel_for(pool, sums.size(), [&](size_t i, size_t worker) {
+    if (stop != nullptr && *stop) stopped = true;
+    if (stopped) return;
     const size_t first = i * together, count = std::min(together, samples.size() - first);
     const Chunk chunk{std::span(samples).subspan(first, count),
                       std::span(score.predictions).subspan(first, count)};
@@ -65,6 +70,7 @@ Score evaluate(const gradient::NetworkView<float>& network,
   const auto count = static_cast<double>(std::max<size_t>(1, samples.size()));
   score.loss = sum.loss / count;
   score.accuracy = static_cast<double>(sum.correct) / count;
+  score.stopped = stopped;
   return score;
 }
 

@@ -1,6 +1,7 @@
 /// One training run: where it is, and how it takes its next step.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -142,8 +143,11 @@ struct Score {
   double loss = 0.0;
   double accuracy = 0.0;
   std::vector<size_t> predictions;  ///< one per sample
+  bool stopped = false;             ///< `stop` came first: the figures are of no use
 };
+/// `stop` is looked at between small batches of images.
 Score evaluate(const gradient::NetworkView<float>& network,
-               const std::vector<data::Sample>& samples, const Recipe& recipe, ThreadPool* pool);
+               const std::vector<data::Sample>& samples, const Recipe& recipe, ThreadPool* pool,
+               const std::atomic<bool>* stop = nullptr);
 
 }  // namespace vit::train
