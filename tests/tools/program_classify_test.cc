@@ -222,6 +222,18 @@ TEST(Classify, SaysThatTheResultsCannotBeWritten) {
   EXPECT_EQ(finished.err, "vit: cannot write the results: No space left on device\n");
 }
 
+TEST(Classify, BooksNoErrorOnAnImageThatDoesNotHaveIt) {
+  const std::string image = golden_image("timm_vit");
+  Call call;
+  // Room for one image: each answer is written while the next image is read.
+  call.arguments = {"classify", "-m", golden("timm_vit"), "--max-pixels", "10k", image,
+                    image,      image};
+  call.output_to = "/dev/full";
+  const Finished finished = run(call);
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(finished.err, "vit: cannot write the results: No space left on device\n");
+}
+
 /// A JPEG whose data ends in the middle.
 std::string half_a_jpeg() {
   std::string jpeg = read_file(test::source_dir() / "tools/pictures/grid.jpg");

@@ -1,5 +1,7 @@
 #include "tools/classify/classify.h"
 
+#include <exception>
+
 #include "patch/image/pixel_budget.h"
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_options.h"
@@ -85,7 +87,7 @@ class Run {
       : settings_(settings),
         classifier_(classifier),
         style_(output_style()),
-        budget_(settings.model.max_pixels, [this] { finish_batch(); }) {
+        budget_(settings.model.max_pixels, [this] { make_room(); }) {
     style_.multi_label = classifier.config().head.multi_label;
     style_.logits = settings.logits;
   }
@@ -102,7 +104,7 @@ class Run {
   void add(const std::string& file) {
     ImageResult result{.file = file, .error = {}, .predictions = {}, .logits = {}};
     try {
-      // May finish the batch, to make room.
+      // May finish the images before it, to make room.
       images_.push_back(read_image_input(file, settings_.model.decoding(&budget_)));
       bytes_ += images_.back().pixels.size();
       result.damage = images_.back().damage;
@@ -112,20 +114,55 @@ class Run {
     } catch (const std::exception& error) {
       result.error = error.what();
     }
+    if (problem_) std::rethrow_exception(problem_);
     results_.push_back(std::move(result));
     if (images_.size() == kBatchImages || bytes_ >= kBatchBytes) finish_batch();
   }
 
+  /// Called while another image is read, which has nothing to do with what goes wrong here.
+  void make_room() {
+    try {
+      finish_batch();
+    } catch (...) {
+      problem_ = std::current_exception();
+      images_.clear();  // or the image that is read would wait for their memory for ever
+    }
+  }
+
   void finish_batch() {
-    auto rows = classifier_.logits(images_);
+    auto rows = batch_logits();
     size_t next = 0;
     for (auto& result : results_) {
-      if (result.error.empty()) answer(std::move(rows.at(next++)), result);
+      if (result.error.empty()) {
+        if (rows.empty())
+          answer_alone(images_[next++], result);
+        else
+          answer(std::move(rows.at(next++)), result);
+      }
       write(result);
     }
     results_.clear();
     images_.clear();
     bytes_ = 0;
+  }
+
+  /// Empty where an image of the batch cannot be answered: then each is answered alone.
+  std::vector<std::vector<float>> batch_logits() const {
+    try {
+      return classifier_.logits(images_);
+    } catch (const std::exception&) {
+      return {};
+    }
+  }
+
+  void answer_alone(const Image& image, ImageResult& result) const {
+    try {
+      answer(std::move(classifier_.logits({&image, 1}).front()), result);
+    } catch (const std::bad_alloc&) {
+      result.error = result.file + ": out of memory";
+    } catch (const std::exception& error) {
+      result.error = result.file + ": " + error.what();
+    }
   }
 
   void answer(std::vector<float> logits, ImageResult& result) const {
@@ -161,6 +198,7 @@ class Run {
   std::vector<ImageResult> results_;  ///< of the batch, in order
   std::vector<Image> images_;         ///< those of them that could be read
   size_t bytes_ = 0;
+  std::exception_ptr problem_;  ///< of a batch that was finished while another image was read
   bool written_ = false;
   bool failed_ = false;
 };
