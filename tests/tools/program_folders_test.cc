@@ -17,6 +17,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 const std::string kModel = golden("hf_vit");
+const std::string kSkipped = "skipped: 2 .txt, 2 special (pipe, socket or device)";
 
 /// Two class folders "1" and "2", with three images each: a.png, deep/b.PNG and, through a link,
 /// linked/c.png. Everything else in them must be left out.
@@ -47,7 +48,7 @@ TEST(FolderPolicy, IsThatOfBatchAndEmbed) {
     const Finished finished = run({command, "-m", kModel, "-o", "-", folder.path("data")});
     EXPECT_EQ(finished.status, 0) << finished.err;
     EXPECT_EQ(lines_in(finished.out), 7u) << "a header and six rows: " << finished.out;
-    EXPECT_THAT(finished.err, HasSubstr("skipped: 2 .txt, 2 special (pipe, socket or device)"));
+    EXPECT_THAT(finished.err, HasSubstr(kSkipped));
   }
 }
 
@@ -57,6 +58,9 @@ TEST(FolderPolicy, IsThatOfEval) {
   const Finished finished = run({"eval", "-m", kModel, "--json", folder.path("data")});
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(json::parse(finished.out).at("images"), 6);
+  EXPECT_EQ(json::parse(finished.out).at("skipped"), json::parse(R"({".txt": 2, "special": 2})"));
+  EXPECT_EQ(finished.err, "vit: " + kSkipped + "\n");
+  EXPECT_EQ(run({"eval", "-m", kModel, "-q", folder.path("data")}).err, "");
 }
 
 TEST(FolderPolicy, IsThatOfAttention) {
@@ -66,6 +70,7 @@ TEST(FolderPolicy, IsThatOfAttention) {
       run({"attention", "-m", kModel, "-o", folder.path("m.json"), folder.path("data")});
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_EQ(lines_in(finished.out), 7u) << "six maps and the index: " << finished.out;
+  EXPECT_EQ(finished.err, "vit: " + kSkipped + "\n");
 }
 
 TEST(FolderPolicy, IsThatOfHeads) {
@@ -74,7 +79,10 @@ TEST(FolderPolicy, IsThatOfHeads) {
   const Finished finished = run({"heads", "-m", kModel, "--images", folder.path("data"), "-o",
                                  folder.path("h.json"), "--importance-images", "0"});
   EXPECT_EQ(finished.status, 0) << finished.err;
-  EXPECT_EQ(json::parse(read_file(folder.path("h.json"))).at("images"), 6);
+  const json heads = json::parse(read_file(folder.path("h.json")));
+  EXPECT_EQ(heads.at("images"), 6);
+  EXPECT_EQ(heads.at("skipped"), json::parse(R"({".txt": 2, "special": 2})"));
+  EXPECT_EQ(finished.err, "vit: " + kSkipped + "\n");
 }
 
 TEST(FolderPolicy, IsThatOfTrain) {
@@ -84,7 +92,7 @@ TEST(FolderPolicy, IsThatOfTrain) {
       run({"train", folder.path("data"), "-o", folder.path("m.safetensors"), "--from", kModel});
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("2 classes, 4 training and 2 validation images"));
-  EXPECT_THAT(finished.err, HasSubstr("skipped: 2 .txt, 2 special (pipe, socket or device)"));
+  EXPECT_THAT(finished.err, HasSubstr(kSkipped));
 }
 
 }  // namespace

@@ -151,12 +151,15 @@ fs::path index_name(const fs::path& output) {
 struct Plan {
   std::vector<std::string> files;
   std::vector<fs::path> outputs;  ///< one for each file
+  data::SkippedFiles skipped;     ///< of the folders
   bool one = false;               ///< a single image, to the very name that was given
 };
 
 Plan make_plan(const AttentionSettings& settings) {
   Plan plan;
-  plan.files = image_files(settings.files).files;
+  ImageFiles found = image_files(settings.files);
+  plan.files = std::move(found.files);
+  plan.skipped = std::move(found.skipped);
   plan.one = plan.files.size() == 1 && !fs::is_directory(settings.files.front());
   std::set<std::string> taken;
   for (const auto& file : plan.files)
@@ -190,6 +193,7 @@ int show_all(const AttentionSettings& settings, const Inspector& inspector, cons
   const fs::path index = index_name(settings.output);
   write_file(index, index_page(inspector.classifier.name(), entries));
   write_output(printable(index.string()) + "\n");
+  if (!settings.model.quiet) say_skipped(plan.skipped);
   return failed ? 1 : 0;
 }
 
@@ -216,6 +220,7 @@ int run_attention(Arguments arguments) {
   const Plan plan = make_plan(settings);
   const Inspector inspector = make_inspector(settings, parsed);
   if (plan.files.empty()) return show_model(settings, inspector.classifier);
+  check_attention_size(inspector.classifier);
   if (!plan.one) return show_all(settings, inspector, plan);
   show_image(settings, inspector, plan.files.front(), settings.output);
   return 0;

@@ -4,11 +4,14 @@
 
 #include "patch/recipe.h"
 #include "tools/cli/image_input.h"
+#include "tools/draw/heatmap.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
 namespace {
 
+/// Numbers of four bytes: ViT-H/14 at 518 pixels has 961 million.
+constexpr size_t kMostAttentionWeights = size_t{1} << 30;
 constexpr size_t kViewEdge = 640;  ///< no view has a longer edge that is shorter
 
 patch::ResizeWindow enlarged(const patch::ResizeWindow& w, size_t factor) {
@@ -38,6 +41,21 @@ Image model_view(const Image& image, const Recipe& recipe, const ModelConfig& co
   const GridSize grid = config.embedding.grid();
   return cropped(crop, grid.cols * config.embedding.patch_width * factor,
                  grid.rows * config.embedding.patch_height * factor);
+}
+
+void check_attention_size(const Classifier& classifier) {
+  const ModelConfig& config = classifier.config();
+  const size_t tokens = config.embedding.tokens(),
+               heads = config.encoder.heads * config.encoder.branches;
+  // In floating point: the product may not fit into 64 bits.
+  const double weights = static_cast<double>(config.encoder.depth) * static_cast<double>(heads) *
+                         static_cast<double>(tokens) * static_cast<double>(tokens);
+  if (weights <= static_cast<double>(kMostAttentionWeights)) return;
+  fail(classifier.name(), ": its attention at this image size has ", config.encoder.depth,
+       " layers x ", heads, " heads x ", tokens, " x ", tokens, " tokens, which would take ",
+       number_text("%.1f GB", weights * sizeof(float) / 1e9), "; at most ",
+       number_text("%.1f GB", static_cast<double>(kMostAttentionWeights) * sizeof(float) / 1e9),
+       " are held; choose a smaller --image-size");
 }
 
 Study study_image(const Classifier& classifier, const std::string& file,

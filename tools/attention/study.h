@@ -23,6 +23,10 @@ struct Study {
 /// model's own resolution, so that patches keep whole pixels.
 Image model_view(const Image& image, const Recipe& recipe, const ModelConfig& config);
 
+/// Throws an Error if the attention matrices of one image, layers x heads x tokens², are more than
+/// a machine should be asked to hold.
+void check_attention_size(const Classifier& classifier);
+
 Study study_image(const Classifier& classifier, const std::string& file,
                   const patch::DecodeOptions& options);
 

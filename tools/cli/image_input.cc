@@ -57,6 +57,10 @@ patch::Image read_image_input(const std::string& file, const patch::DecodeOption
   return patch::read_image(file, options);
 }
 
+void say_skipped(const data::SkippedFiles& skipped) {
+  if (const std::string text = skipped.text(); !text.empty()) write_message(printable(text));
+}
+
 void say_damage(const std::string& file, const patch::Image& image) {
   if (!image.damage.empty())
     write_message(printable(shown_name(file) + ": damaged: " + image.damage));

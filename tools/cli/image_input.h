@@ -27,6 +27,9 @@ struct ImageFiles {
 /// folder without any.
 ImageFiles image_files(const std::vector<std::string>& operands);
 
+/// Writes a message that counts the files of the folders which are no images, if there are any.
+void say_skipped(const data::SkippedFiles& skipped);
+
 /// The image of a file, or on standard input.
 patch::Image read_image_input(const std::string& file, const patch::DecodeOptions& options);
 

@@ -8,6 +8,7 @@
 
 #include "patch/image/pixel_budget.h"
 #include "tools/cli/cache.h"
+#include "tools/cli/image_input.h"
 #include "tools/cli/model_options.h"
 #include "tools/eval/data.h"
 #include "tools/eval/report.h"
@@ -34,6 +35,7 @@ struct Settings {
   std::string output;
   size_t worst = 24;
   bool json = false;
+  bool csv_safe = false;
 };
 
 cxxopts::Options eval_options() {
@@ -50,6 +52,8 @@ cxxopts::Options eval_options() {
            text(), "OUT"},
           {"worst", "so many mistakes are shown on the page", text()->default_value("24"), "N"},
           {"json", "one JSON document instead of text"},
+          {"csv-safe",
+           "an apostrophe before cells of the .csv files that spreadsheets take for formulas"},
           {"h,help", "this text"},
       });
   add_quiet_option(options);
@@ -69,6 +73,9 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   if (arguments.count("output")) settings.output = arguments["output"].as<std::string>();
   settings.worst = parse_count("--worst", arguments["worst"].as<std::string>(), 0, 1000);
   settings.json = arguments.count("json") != 0;
+  settings.csv_safe = arguments.count("csv-safe") != 0;
+  if (settings.csv_safe && (settings.output.empty() || settings.output.ends_with(".html")))
+    fail_usage("--csv-safe is for the .csv files of a report folder, expected -o FOLDER");
   return settings;
 }
 
@@ -134,9 +141,10 @@ int run_eval(Arguments arguments) {
   const Evaluation evaluation = run_evaluation(settings, classifier, files);
   if (evaluation.tally.images() == 0)
     fail(settings.data, ": none of ", evaluation.unreadable, " images could be read");
-  const EvaluationReport report{settings.data, names, evaluation};
+  const EvaluationReport report{settings.data, names, evaluation, files.skipped, settings.csv_safe};
   write_output(settings.json ? evaluation_json(report) : evaluation_text(report));
   if (!settings.output.empty()) write_evaluation(settings.output, report, files.source.read);
+  if (!settings.model.quiet) say_skipped(files.skipped);
   return evaluation.unreadable == 0 ? 0 : 1;
 }
 

@@ -8,6 +8,7 @@
 #include "tools/draw/canvas.h"
 #include "tools/eval/class_names.h"
 #include "tools/eval/evaluate.h"
+#include "vit/data/skipped_files.h"
 
 namespace vit::tools {
 
@@ -15,6 +16,8 @@ struct EvaluationReport {
   std::string data;  ///< what the images were, as given
   const ClassNames& names;
   const Evaluation& evaluation;
+  data::SkippedFiles skipped{};  ///< of the folder of images
+  bool csv_safe = false;         ///< cells of CSV that spreadsheets would run begin with '
 };
 
 using ReadImage = std::function<patch::Image(const LabelledImage&)>;

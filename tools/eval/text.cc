@@ -102,6 +102,11 @@ Json mistake_json(const EvaluationReport& report, const Mistake& mistake) {
           {"probability", mistake.answer.confidence}};
 }
 
+std::string csv_label(const EvaluationReport& report, size_t index) {
+  const std::string& label = report.names.label(index);
+  return csv_field(report.csv_safe ? csv_harmless(label) : label);
+}
+
 std::string number_or_nothing(std::optional<double> share) {
   return share ? number_text("%.6g", *share) : "";
 }
@@ -143,6 +148,7 @@ std::string evaluation_json(const EvaluationReport& report) {
             {"calibration_error", tally.calibration_error()},
             {"mean_confidence", tally.mean_confidence()},
             {"unreadable", evaluation.unreadable},
+            {"skipped", Json(report.skipped.counts())},
             {"damaged", evaluation.damaged},
             {"model", report.names.model()},
             {"data", report.data},
@@ -166,10 +172,10 @@ std::string classes_csv(const EvaluationReport& report) {
   std::string text = "class,label,images,predicted,right,precision,recall,f1\n";
   for (const size_t i : tally.occurring()) {
     const ClassScore& score = tally.classes()[i];
-    text += std::to_string(i) + ',' + csv_field(report.names.label(i)) + ',' +
-            std::to_string(score.images) + ',' + std::to_string(score.predicted) + ',' +
-            std::to_string(score.right) + ',' + number_or_nothing(score.precision()) + ',' +
-            number_or_nothing(score.recall()) + ',' + number_or_nothing(score.f1()) + '\n';
+    text += std::to_string(i) + ',' + csv_label(report, i) + ',' + std::to_string(score.images) +
+            ',' + std::to_string(score.predicted) + ',' + std::to_string(score.right) + ',' +
+            number_or_nothing(score.precision()) + ',' + number_or_nothing(score.recall()) + ',' +
+            number_or_nothing(score.f1()) + '\n';
   }
   return text;
 }
@@ -178,10 +184,10 @@ std::string confusion_csv(const EvaluationReport& report) {
   const Tally& tally = report.evaluation.tally;
   const auto classes = tally.occurring();
   std::string text = "true class";
-  for (const size_t column : classes) text += ',' + csv_field(report.names.label(column));
+  for (const size_t column : classes) text += ',' + csv_label(report, column);
   text += '\n';
   for (const size_t row : classes) {
-    text += csv_field(report.names.label(row));
+    text += csv_label(report, row);
     for (const size_t column : classes) text += ',' + std::to_string(tally.confused(row, column));
     text += '\n';
   }

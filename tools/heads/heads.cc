@@ -9,6 +9,7 @@
 
 #include "patch/image/pixel_budget.h"
 #include "tools/attention/explainer.h"
+#include "tools/attention/study.h"
 #include "tools/cli/cache.h"
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_options.h"
@@ -166,11 +167,13 @@ int run_heads(Arguments arguments) {
   const Settings settings = parse_settings(parsed);
   check_folder_of(settings.output);
   if (!settings.output.empty()) remove_abandoned(fs::path(settings.output).parent_path());
-  std::vector<std::string> files = image_files(settings.images).files;
+  ImageFiles found = image_files(settings.images);
+  std::vector<std::string>& files = found.files;
   check_outputs({settings.output}, inputs_of(settings, files));
   if (settings.most_images != 0 && files.size() > settings.most_images)
     files.resize(settings.most_images);
   const Classifier classifier = load_classifier(settings.model);
+  check_attention_size(classifier);
   std::optional<Explainer> explainer;
   if (settings.importance_images != 0 && explainable(classifier.config()))
     explainer.emplace(settings.model, classifier);
@@ -181,7 +184,8 @@ int run_heads(Arguments arguments) {
                         .census = interpret::HeadCensus(classifier.config()),
                         .mutex = {}};
   inspect_all(inspection, files, settings.importance_images);
-  const NamedReport named{classifier.name(), inspection.census.report()};
+  const NamedReport named{classifier.name(), inspection.census.report(), found.skipped};
+  if (!settings.model.quiet) say_skipped(found.skipped);
   if (named.report.images == 0) return 1;
   if (settings.output.empty())
     write_output(heads_table(named));

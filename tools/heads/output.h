@@ -4,6 +4,7 @@
 #include <string>
 
 #include "tools/draw/canvas.h"
+#include "vit/data/skipped_files.h"
 #include "vit/interpret/head_report.h"
 
 namespace vit::tools {
@@ -14,6 +15,7 @@ using interpret::HeadReport;
 struct NamedReport {
   std::string model;
   HeadReport report;
+  data::SkippedFiles skipped{};  ///< of the folder of images
 };
 
 std::string heads_table(const NamedReport& named);

@@ -101,6 +101,7 @@ std::string heads_json(const NamedReport& named) {
             {"heads_per_layer", report.heads},
             {"images", report.images},
             {"images_ablated", report.ablated},
+            {"skipped", Json(named.skipped.counts())},
             {"heads", Json::array()},
             {"duplicates", Json::array()}};
   for (const HeadSummary& head : report.summaries) {

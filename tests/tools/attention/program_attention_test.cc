@@ -50,6 +50,22 @@ TEST(Attention, GivesTheReferenceRowsOfEveryKindOfToken) {
   }
 }
 
+TEST(Attention, RefusesMatricesThatNoMachineShouldHold) {
+  const Folder folder;
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"attention", "-m", golden("hf_vit"), golden_image("hf_vit"), "-o",
+                                 folder.path("a.png")},
+        {"heads", golden("hf_vit"), "--images", golden_image("hf_vit")}}) {
+    std::vector<std::string> words = command;
+    words.insert(words.end(), {"--image-size", "4096", "--max-tokens", "2000000"});
+    const Finished refused = run(words);
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_THAT(refused.err, testing::HasSubstr(": its attention at this image size has "));
+    EXPECT_THAT(refused.err,
+                testing::HasSubstr(" GB; at most 4.3 GB are held; choose a smaller --image-size"));
+  }
+}
+
 TEST(Attention, TakesAnImageOnStandardInput) {
   const Folder folder;
   const std::string image = golden_image("timm_vit");

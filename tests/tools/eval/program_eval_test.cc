@@ -112,6 +112,24 @@ struct Wrong {
   std::string message;
 };
 
+TEST(EvalProgram, MakesCsvHarmlessWhereThereIsCsv) {
+  const Folder folder;
+  folder.write("data/0/a.png", read_file(golden_image("hf_vit")));
+  const std::vector<std::string> call{"eval", "-m", golden("hf_vit"), folder.path("data"),
+                                      "--csv-safe"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), call.begin(), call.end());
+    return run(more);
+  };
+  EXPECT_EQ(with({"-o", folder.path("report")}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder.path("report/classes.csv")));
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"-o", "page.html"}}) {
+    const Finished refused = with(more);
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_THAT(refused.err, HasSubstr("--csv-safe is for the .csv files of a report folder"));
+  }
+}
+
 TEST(EvalProgram, SaysWhatIsWrong) {
   const Folder folder;
   put_picture(folder.path("typo/goldfihs/a.png"));

@@ -55,6 +55,16 @@ TEST(EvaluationReport, IsTheSameInEveryForm) {
   EXPECT_THAT(text, HasSubstr("1 more could not be read and are in no figure"));
 }
 
+TEST(EvaluationReport, HasCellsThatSpreadsheetsDoNotRunWhereAskedFor) {
+  Case c;
+  c.names = ClassNames("m", {"=cmd|'/c calc'!A1", "dog"}, 2);
+  EvaluationReport report = c.report();
+  EXPECT_EQ(classes_csv(report).find("'=cmd"), std::string::npos);
+  const EvaluationReport safe{report.data, report.names, report.evaluation, {}, true};
+  EXPECT_THAT(classes_csv(safe), HasSubstr("\n0,'=cmd|'/c calc'!A1,3,"));
+  EXPECT_THAT(confusion_csv(safe), HasSubstr("true class,'=cmd|'/c calc'!A1,dog\n'=cmd|"));
+}
+
 TEST(EvaluationReport, PageIsSelfContainedAndNamesDoNotBreakIt) {
   const Case c;
   const std::string page = evaluation_page(c.report(), red);
