@@ -1,10 +1,16 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <thread>
 
+#include "tests/support/folder.h"
 #include "tools/cli/cache.h"
 #include "tools/pull/digest.h"
 #include "tools/pull/http.h"
+#include "tools/pull/part_file.h"
 #include "tools/pull/progress_bar.h"
 #include "tools/pull/retry.h"
 
@@ -91,6 +97,33 @@ TEST(Retries, EndWithoutProgressAndNotBefore) {
                    quick, [] { return 0; }, unreachable),
                NetworkError);
   EXPECT_EQ(calls, 1);
+}
+
+TEST(PartFile, NeverCutsAFileThatAnotherProgramHasJustFinished) {
+  const test::Folder folder;
+  const std::string path = folder.path("weights.bin");
+  constexpr std::string_view kContent = "all of its bytes";
+  const RemoteFile first{"weights.bin", "", kContent.size(), "first"};
+  const RemoteFile second{"weights.bin", "", kContent.size(), "second"};
+  std::atomic<bool> done{false};
+  std::jthread other([&] {  // begins the same file anew whenever it can
+    while (!done) try {
+        const PartFile part(path, second);
+      } catch (const Error&) {  // it is being fetched
+      }
+  });
+  size_t finished = 0;
+  while (finished < 300) try {
+      PartFile part(path, first);
+      part.add(std::as_bytes(std::span(kContent)));
+      part.finish();
+      ++finished;
+      ASSERT_EQ(std::filesystem::file_size(path), kContent.size()) << "after " << finished;
+    } catch (const Error&) {  // the other one has it
+    }
+  done = true;
+  other.join();
+  EXPECT_EQ(std::filesystem::file_size(path), kContent.size());
 }
 
 }  // namespace

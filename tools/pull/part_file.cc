@@ -13,6 +13,7 @@
 
 #include "tools/output/file.h"
 #include "tools/output/lock.h"
+#include "vit/base/atomic_file.h"
 
 namespace vit::tools {
 namespace {
@@ -171,6 +172,7 @@ std::string PartFile::finish() {
   }
   if (::fsync(file_) != 0) refuse(part_, errno);
   if (::rename(part_.c_str(), path_.c_str()) != 0) refuse(path_, errno);
+  sync_folder_of(path_);
   ::unlink(note_.c_str());
   finished_ = true;
   return kind;

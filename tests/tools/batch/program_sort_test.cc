@@ -4,10 +4,17 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "tests/tools/batch/batch_call.h"
 #include "tests/tools/batch/tar_builder.h"
+#include "tools/batch/shard.h"
 
 namespace vit::tools {
 namespace {
@@ -22,6 +29,13 @@ std::vector<std::string> files_under(const std::string& folder) {
   for (const auto& entry : fs::recursive_directory_iterator(folder))
     if (!entry.is_directory()) files.push_back(entry.path().lexically_relative(folder).string());
   return files;
+}
+
+/// "-" and the digits of the hash that sorting puts behind names.
+std::string hash_mark(const std::string& path) {
+  std::array<char, 20> text{};
+  std::snprintf(text.data(), text.size(), "-%016jx", std::uintmax_t{path_hash(path)});
+  return text.data();
 }
 
 /// Not quiet, so that its last line can be read.
@@ -80,6 +94,54 @@ TEST(Sorting, PlacesRowsThatWereRetried) {
   EXPECT_EQ(sorted.status, 0);
   EXPECT_THAT(sorted.err, HasSubstr(": 8 rows, 8 linked into "));
   EXPECT_EQ(files_under(folder.path("sorted")).size(), 8u);
+}
+
+TEST(Sorting, PlacesEveryRowAfterARetryThatWasKilled) {
+  const Folder folder;
+  constexpr size_t kBroken = 6;
+  for (size_t i = 0; i < kBroken; ++i) folder.write("in/" + std::to_string(i) + ".png", "");
+  folder.write("in/good.bmp", image_bytes());
+  const std::string output = folder.path("r.csv");
+  ASSERT_EQ(batch({folder.path("in"), "-o", output}).status, 0);
+  for (size_t i = 0; i < kBroken; ++i)
+    folder.write("in/" + std::to_string(i) + ".png",
+                 photograph(1500, 1500, 3 + static_cast<unsigned>(i)));
+  const Call retry = batch_call({folder.path("in"), "-o", output, "--threads", "1",
+                                 "--retry-failed", "--link-to", folder.path("sorted")});
+  {
+    Running running(retry);
+    std::error_code none;
+    for (int i = 0; i < 6000 && fs::file_size(output + ".retry", none) < 1000; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    running.send(SIGKILL);
+    running.wait();
+  }
+  const Finished again = run(retry);
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(files_under(folder.path("sorted")).size(), kBroken + 1);
+  EXPECT_FALSE(fs::exists(output + ".retry"));
+}
+
+TEST(Sorting, TakesTheNameOfACopyThatWasKilled) {
+  const Folder folder;
+  const std::string photo = folder.write("in/x.bmp", image_bytes());
+  ASSERT_EQ(chmod(photo.c_str(), 0444), 0);
+  const std::vector<std::string> call{photo, "-o", folder.path("r.csv"), "--copy-to",
+                                      folder.path("sorted")};
+  ASSERT_EQ(batch(call).status, 0);
+  const auto files = files_under(folder.path("sorted"));
+  ASSERT_EQ(files.size(), 1u);
+  // What a kill leaves: half a copy under the name that the copy has until it is whole.
+  const fs::path copy = folder.path("sorted/" + files[0]);
+  const fs::path half = copy.parent_path() / (".vit" + hash_mark(photo) + ".tmp");
+  fs::remove(copy);
+  std::ofstream(half) << "half";
+  ASSERT_EQ(chmod(half.c_str(), 0444), 0);
+  const Finished again = batch(call);
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(read_file(copy), image_bytes());
+  EXPECT_FALSE(fs::exists(half));
+  EXPECT_EQ(fs::status(copy).permissions(), fs::perms(0444));
 }
 
 TEST(Sorting, SaysHowManyWereBelowTheThreshold) {
