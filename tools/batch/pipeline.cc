@@ -72,6 +72,11 @@ class Flow {
     return row;
   }
 
+  bool is_row_ready() {
+    const std::lock_guard lock(mutex_);
+    return row_ready();
+  }
+
   bool is_over() {
     const std::lock_guard lock(mutex_);
     return over();
@@ -152,6 +157,7 @@ void work_off(Flow& flow, const PipelineParts& parts) {
 void write_all(Flow& flow, const std::atomic<bool>& stop, const PipelineParts& parts) {
   while (!flow.is_over()) {
     if (stop) flow.close();
+    if (parts.idle && !flow.is_row_ready()) parts.idle();
     if (auto row = flow.take_row()) parts.write(std::move(*row));
     parts.tick();
   }

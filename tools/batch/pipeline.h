@@ -25,6 +25,9 @@ struct PipelineParts {
   std::function<void(Row row)> write;
   /// In the calling thread, several times a second.
   std::function<void()> tick;
+  /// In the calling thread, when the next row is not ready: who reads the rows should have those
+  /// before it.
+  std::function<void()> idle{};
 };
 
 /// Returns when everything is written. When `stop` becomes true, inputs that a worker has begun are

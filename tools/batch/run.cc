@@ -112,7 +112,8 @@ class Run {
                    {.list = [&](const TakeInput& take) { list(inputs, take); },
                     .work = [this](Input input) { return work(std::move(input)); },
                     .write = [this](Row row) { write(std::move(row)); },
-                    .tick = [this] { tick(); }});
+                    .tick = [this] { tick(); },
+                    .idle = [this] { idle(); }});
       results_.flush();
     } catch (const OutputClosed&) {
       throw;
@@ -232,6 +233,11 @@ class Run {
       flushed_ = now;
     }
     progress_.update([this] { return state(); });
+  }
+
+  /// A program that writes one name and waits for its row has it at once.
+  void idle() {
+    if (!resumable()) results_.flush();
   }
 
   /// The earlier rows are counted by the listing, which may still be at them.

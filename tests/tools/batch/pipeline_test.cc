@@ -99,6 +99,24 @@ TEST(Pipeline, FinishesWhatIsBegunWhenStopped) {
   EXPECT_EQ(written, begun);
 }
 
+TEST(Pipeline, SaysThatNoRowIsReadyBeforeItWaitsForOne) {
+  const std::atomic<bool> stop{false};
+  std::atomic<std::uint64_t> written{0}, flushed{0};
+  run_pipeline({2, 8}, stop,
+               {.list =
+                    [&](const TakeInput& take) {
+                      for (std::uint64_t i = 1; i <= 3; ++i) {
+                        take(numbered(i));
+                        while (flushed < i) std::this_thread::yield();  // as a reader of rows does
+                      }
+                    },
+                .work = answered,
+                .write = [&](Row) { ++written; },
+                .tick = [] {},
+                .idle = [&] { flushed = written.load(); }});
+  EXPECT_EQ(written, 3u);
+}
+
 TEST(Pipeline, WritesNothingBehindARowThatWasGivenUp) {
   std::atomic<bool> stop{false};
   std::vector<std::uint64_t> written;
