@@ -6,9 +6,10 @@
 #include "tools/cli/cache.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
+#include "tools/train/counter.h"
 #include "tools/train/final_report.h"
 #include "tools/train/run.h"
-#include "vit/model/classifier.h"
+#include "tools/train/teach.h"
 #include "vit/model/load.h"
 #include "vit/train/export.h"
 #include "vit/train/probe.h"
@@ -27,21 +28,6 @@ std::vector<size_t> labels_of(const std::vector<data::Sample>& samples) {
   for (const auto& sample : samples) labels.push_back(sample.label);
   return labels;
 }
-
-/// A counter on the terminal, and nothing in a file.
-class Counter {
- public:
-  Counter(std::string what, size_t all) : what_(std::move(what)), all_(all) {}
-  void operator()(size_t done) const {
-    if (!output_is_terminal() || (done % 16 != 0 && done != all_)) return;
-    write_output("\r" + what_ + " " + std::to_string(done) + "/" + std::to_string(all_) +
-                 (done == all_ ? "\n" : ""));
-  }
-
- private:
-  std::string what_;
-  size_t all_;
-};
 
 gradient::Network<float> adapted_network(weights::Checkpoint checkpoint, Pooling pooling,
                                          size_t classes, std::uint64_t seed) {
@@ -87,31 +73,6 @@ data::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& 
         (dataset.damaged == 1 ? " image is a damaged file" : " images are damaged files") +
         ", used as far as they are there");
   return dataset;
-}
-
-train::Teaching ask_teacher(const TrainSettings& settings, const data::Dataset& dataset) {
-  const Classifier teacher =
-      Classifier::load(find_model(settings.teacher), {.threads = settings.threads});
-  if (teacher.labels() != dataset.labels)
-    fail(settings.teacher, ": the teacher knows other classes than the data, expected the same ",
-         dataset.labels.size(), " in the same order");
-  train::Teaching teaching{Matrix(dataset.train.size(), dataset.labels.size()),
-                           settings.teacher_share};
-  const Counter counter("asking the teacher", dataset.train.size());
-  constexpr size_t kTogether = 64;
-  for (size_t first = 0; first < dataset.train.size(); first += kTogether) {
-    std::vector<Image> images;
-    for (size_t i = first; i < std::min(first + kTogether, dataset.train.size()); ++i)
-      images.push_back(dataset.train[i].image);
-    const auto logits = teacher.logits(images);
-    for (size_t i = 0; i < logits.size(); ++i) {
-      const auto probabilities = teacher.probabilities(logits[i]);
-      std::copy(probabilities.begin(), probabilities.end(),
-                teaching.probabilities.view().row(first + i));
-    }
-    counter(first + images.size());
-  }
-  return teaching;
 }
 
 int train_probe(const TrainSettings& settings, ThreadPool& pool) {
@@ -160,15 +121,14 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
 
 int train_finetune(TrainSettings settings, ThreadPool& pool) {
   auto checkpoint = weights::open(find_model(settings.from));
+  if (const size_t edge = settings.shape.image_size; edge != 0)
+    checkpoint.recipe = scaled_to(checkpoint.recipe, edge, edge);
   check_tokens(checkpoint.config, kMostTokens, settings.from);
   const data::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
   show_whole(dataset, checkpoint.recipe);
   settings.training.batches.recipe = checkpoint.recipe;
-  train::Teaching teaching;
-  if (!settings.teacher.empty()) {
-    teaching = ask_teacher(settings, dataset);
-    settings.training.batches.teaching = &teaching;
-  }
+  const auto teaching = ask_teacher(settings, dataset, pool);
+  if (teaching) settings.training.batches.teaching = &*teaching;
   return run_training(settings,
                       adapted_network(checkpoint, checkpoint.config.head.pooling,
                                       dataset.labels.size(), settings.training.batches.seed),

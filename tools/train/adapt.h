@@ -11,7 +11,4 @@ int train_finetune(TrainSettings settings, ThreadPool& pool);
 /// Says what was read, and what was skipped. `edge` is the longer one of the model's input.
 data::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& pool);
 
-/// A teacher's probabilities for every training image. Throws an Error if it knows other classes.
-train::Teaching ask_teacher(const TrainSettings& settings, const data::Dataset& dataset);
-
 }  // namespace vit::tools

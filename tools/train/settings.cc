@@ -39,81 +39,6 @@ class Reader {
 
 constexpr size_t kMany = 1'000'000;
 
-void add_model_options(cxxopts::Options& options) {
-  const auto text = [] { return cxxopts::value<std::string>(); };
-  options.add_options(
-      "Model",
-      {
-          {"from", "start from this model: a new classifier on its features", text(), "MODEL"},
-          {"probe", "with --from: all but the classifier stays as it is (the default)"},
-          {"finetune", "with --from: the whole model learns on"},
-          {"arch", "from scratch: a known architecture, such as vit_tiny_patch16_224", text(),
-           "NAME"},
-          {"image-size", "edge of the input in pixels (32)", text(), "N"},
-          {"patch", "edge of a patch in pixels (4)", text(), "N"},
-          {"width", "numbers per token (192)", text(), "N"},
-          {"depth", "layers (6)", text(), "N"},
-          {"heads", "attention heads (3)", text(), "N"},
-          {"mlp-ratio", "width of the MLP against that of the tokens (4)", text(), "X"},
-          {"pool", "what is classified: mean (of the tokens) or class (a token of its own)", text(),
-           "WHAT"},
-          {"init", "first weights: mimetic or plain", text(), "HOW"},
-      });
-}
-
-void add_learning_options(cxxopts::Options& options) {
-  const auto text = [] { return cxxopts::value<std::string>(); };
-  options.add_options(
-      "Learning",
-      {
-          {"epochs", "times through the data (100; finetune 10)", text(), "N"},
-          {"batch", "images per step (128)", text(), "N"},
-          {"lr", "highest learning rate (0.001; finetune 0.0001)", text(), "X"},
-          {"optimizer", "adamw, or muon for the matrices of the layers (adamw)", text(), "NAME"},
-          {"weight-decay", "pull of the weights towards zero (0.05)", text(), "X"},
-          {"warmup", "epochs until the highest rate (5)", text(), "X"},
-          {"precision",
-           "of the inputs of products: f32, or bf16 for machines with AMX or AVX-512 BF16 (f32)",
-           text(), "WHAT"},
-          {"clip", "largest norm of a gradient, 0: any (1)", text(), "X"},
-          {"ema", "decay of the running average of the weights, 0: none (0.999)", text(), "X"},
-          {"layer-decay", "factor on the rate per layer away from the head (1; finetune 0.75)",
-           text(), "X"},
-          {"drop-path", "how often the last layer is skipped (0)", text(), "X"},
-          {"keep-patches", "share of each image's patches that is trained on: less is faster (1)",
-           text(), "X"},
-          {"whole-epochs", "last epochs on all patches (a tenth)", text(), "N"},
-          {"label-smoothing", "share of a label spread over all classes (0.1)", text(), "X"},
-          {"mixup", "alpha of mixtures of two images, 0: none (0)", text(), "X"},
-          {"cutmix", "alpha of boxes from another image, 0: none (0)", text(), "X"},
-          {"mix-probability", "how often a batch is mixed (1)", text(), "X"},
-          {"teacher", "a model of the same classes whose opinion is learned too", text(), "MODEL"},
-          {"teacher-share", "how much of the target is the teacher's (0.5)", text(), "X"},
-      });
-}
-
-void add_image_options(cxxopts::Options& options) {
-  const auto text = [] { return cxxopts::value<std::string>(); };
-  options.add_options(
-      "Images",
-      {
-          {"crop", "pad (shift by a few pixels), resized (a random part) or none; by image size",
-           text(), "HOW"},
-          {"no-flip", "never mirror images: digits, text"},
-          {"jitter", "change brightness, contrast and saturation by up to this share (0)", text(),
-           "X"},
-          {"randaugment", "random operations per image (2)", text(), "N"},
-          {"magnitude", "of these, 0 to 1 (0.9)", text(), "X"},
-          {"erase", "how often a box becomes noise (0.25)", text(), "X"},
-          {"val-share", "kept for validation where the data has no such part (0.1)", text(), "X"},
-          {"max-per-class", "use no more images of each class", text(), "N"},
-          {"max-pixels",
-           "largest image that is read, and the most pixels that all threads decode at the same "
-           "time (500M)",
-           text(), "N"},
-      });
-}
-
 Depth how_deep(const Reader& read) {
   if (read.given("probe") && read.given("finetune"))
     fail_usage("--probe and --finetune exclude each other");
@@ -127,8 +52,7 @@ Depth how_deep(const Reader& read) {
 
 /// Options that say what a new model is mean nothing for one that is there.
 void check_new_model_options(const Reader& read) {
-  for (const char* name :
-       {"arch", "image-size", "patch", "width", "depth", "heads", "mlp-ratio", "pool", "init"})
+  for (const char* name : {"arch", "patch", "width", "depth", "heads", "mlp-ratio", "pool", "init"})
     if (read.given("from") && read.given(name))
       fail_usage("option '--", name, "' describes a new model, but --from gives one");
   if (read.given("arch") && read.given("pool"))
@@ -156,6 +80,9 @@ void check_probe_options(const Reader& read) {
                            "mix-probability",
                            "teacher",
                            "teacher-share",
+                           "teacher-crops",
+                           "store-teacher",
+                           "teacher-classes",
                            "crop",
                            "no-flip",
                            "jitter",
@@ -163,7 +90,8 @@ void check_probe_options(const Reader& read) {
                            "magnitude",
                            "erase",
                            "save-every",
-                           "resume"})
+                           "resume",
+                           "image-size"})
     if (read.given(name))
       fail_usage("option '--", name,
                  "' means nothing to a probe, which fits a classifier only; did you mean "
@@ -195,6 +123,7 @@ Shape parse_shape(const Reader& read) {
                           static_cast<double>(known.encoder.width),
              .class_token = known.head.pooling == Pooling::kClass};
   }
+  if (read.given("from")) shape.image_size = 0;
   read.count("image-size", 1, 4096, shape.image_size);
   read.count("patch", 1, 4096, shape.patch);
   read.count("width", 1, 16384, shape.width);
@@ -272,35 +201,6 @@ void set_defaults(TrainSettings& settings) {
 
 }  // namespace
 
-cxxopts::Options train_options() {
-  const auto text = [] { return cxxopts::value<std::string>(); };
-  cxxopts::Options options(
-      "vit train",
-      "Train a model on your own classes: a folder with one folder of images per class (or "
-      "train/ and val/ with such folders), IDX files or CIFAR binaries. Beside the model FILE "
-      "comes FILE.eval/ (report) and, but for a probe, FILE.csv (log), FILE.png (curves) and "
-      "FILE.checkpoint: Ctrl-C saves and stops, --resume goes on.\n");
-  options.custom_help("DATA -o MODEL.safetensors [OPTION...]");
-  options.add_options(
-      "", {
-              {"o,output", "the model file to write", text(), "FILE"},
-              {"resume", "continue the run that wrote FILE.checkpoint"},
-              {"restart", "overwrite an existing model, and start a new run where one was"},
-              {"h,help", "this text"},
-          });
-  add_model_options(options);
-  add_learning_options(options);
-  add_image_options(options);
-  options.add_options(
-      "Machine", {
-                     {"seed", "another number, another run (0)", text(), "N"},
-                     {"threads", "worker threads, all of the machine's unless given", text(), "N"},
-                     {"save-every", "seconds between checkpoints (300)", text(), "S"},
-                     {"half", "store the model's matrices in 16 bits"},
-                 });
-  return options;
-}
-
 TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
   const Reader read(arguments);
   TrainSettings settings;
@@ -313,8 +213,9 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
   settings.from = read.text("from");
   settings.how = how_deep(read);
   if (settings.how == Depth::kProbe) check_probe_options(read);
-  if (read.given("teacher-share") && !read.given("teacher"))
-    fail_usage("option '--teacher-share' needs a teacher: --teacher MODEL");
+  for (const char* name : {"teacher-share", "teacher-crops", "store-teacher", "teacher-classes"})
+    if (read.given(name) && !read.given("teacher"))
+      fail_usage("option '--", name, "' needs a teacher: --teacher MODEL");
   settings.shape = parse_shape(read);
   set_defaults(settings);
   if (read.given("init"))
@@ -325,6 +226,9 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
   parse_images(read, settings.training.batches.augmentation);
   settings.teacher = read.text("teacher");
   read.number("teacher-share", 0.0, 1.0, settings.teacher_share);
+  read.count("teacher-crops", 0, 1000, settings.teacher_crops);
+  settings.teacher_answers = read.text("store-teacher");
+  settings.teacher_classes = read.text("teacher-classes");
   read.number("val-share", 0.001, 0.9, settings.validation_share);
   read.count("max-per-class", 1, kMany, settings.most_per_class);
   if (read.given("max-pixels"))
@@ -386,6 +290,8 @@ std::string describe_run(const TrainSettings& settings, const ModelConfig& confi
        << " crop=" << static_cast<int>(a.crop) << " flip=" << a.flip << " jitter=" << a.jitter
        << " randaugment=" << a.operations << " magnitude=" << a.magnitude << " erase=" << a.erase
        << " teacher=" << settings.teacher << " teacher-share=" << settings.teacher_share
+       << " teacher-crops=" << settings.teacher_crops
+       << " teacher-answers=" << (s.batches.teaching ? s.batches.teaching->table.hash() : 0)
        << " seed=" << s.batches.seed << " recipe=" << describe(s.batches.recipe);
   return text.str();
 }

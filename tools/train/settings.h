@@ -21,7 +21,7 @@ enum class Depth {
 /// A new model, where it is not one of the known architectures as it is.
 struct Shape {
   std::string architecture;  ///< empty: a plain ViT of the sizes below
-  size_t image_size = 32;
+  size_t image_size = 32;    ///< of a model that is there 0, unless it is to be another
   size_t patch = 4;
   size_t width = 192;
   size_t depth = 6;
@@ -40,6 +40,9 @@ struct TrainSettings {
   train::Settings training;
   std::string teacher;
   double teacher_share = 0.5;
+  std::filesystem::path teacher_answers;  ///< where they are kept; empty: nowhere
+  std::filesystem::path teacher_classes;  ///< which class of the teacher is which; empty: by label
+  size_t teacher_crops = 0;               ///< that the teacher sees of an image; 0: the whole image
   double validation_share = 0.1;
   size_t most_per_class = 0;
   size_t max_pixels =

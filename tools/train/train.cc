@@ -7,6 +7,7 @@
 #include "tools/train/adapt.h"
 #include "tools/train/run.h"
 #include "tools/train/settings.h"
+#include "tools/train/teach.h"
 
 namespace vit::tools {
 namespace {
@@ -21,9 +22,13 @@ constexpr std::string_view kExamples =
 void check_existing(const TrainSettings& settings) {
   namespace fs = std::filesystem;
   std::vector<fs::path> inputs;
-  for (const auto& model : {settings.from, settings.teacher})
-    if (!model.empty()) inputs.push_back(find_model(model));
-  check_outputs({settings.output}, inputs);
+  // A teacher whose answers are kept need not be there any more.
+  const bool answered = !settings.teacher_answers.empty() && fs::exists(settings.teacher_answers);
+  if (!settings.from.empty()) inputs.push_back(find_model(settings.from));
+  if (!settings.teacher.empty() && !answered) inputs.push_back(find_model(settings.teacher));
+  std::vector<fs::path> outputs{settings.output};
+  if (!settings.teacher_answers.empty()) outputs.push_back(settings.teacher_answers);
+  check_outputs(outputs, inputs);
   if (settings.resume || settings.restart) return;
   if (settings.how != Depth::kProbe && fs::exists(settings.beside(".checkpoint")))
     fail(settings.beside(".checkpoint").string(),
@@ -67,11 +72,8 @@ int train_from_scratch(TrainSettings settings, ThreadPool& pool) {
   train::initialize(network, settings.training.batches.seed, settings.start);
   write_output(std::to_string(network.layout.size()) + " parameters, " +
                std::to_string(config.embedding.tokens()) + " tokens\n");
-  train::Teaching teaching;
-  if (!settings.teacher.empty()) {
-    teaching = ask_teacher(settings, dataset);
-    settings.training.batches.teaching = &teaching;
-  }
+  const auto teaching = ask_teacher(settings, dataset, pool);
+  if (teaching) settings.training.batches.teaching = &*teaching;
   return run_training(settings, std::move(network), dataset, pool);
 }
 

@@ -147,10 +147,19 @@ void erase(size_t height, size_t width, Random& random, MatrixView planes) {
 
 }  // namespace
 
+Image draw_crop(const Image& image, const Recipe& recipe, const Augmentation& how, Random& random) {
+  Image crop = cropped(image, recipe, how, random);
+  if (how.flip && random.chance(0.5)) flip(crop);
+  return crop;
+}
+
 void augment(const Image& image, const Recipe& recipe, const Augmentation& how, Random& random,
              MatrixView planes) {
-  Image changed = cropped(image, recipe, how, random);
-  if (how.flip && random.chance(0.5)) flip(changed);
+  finish_crop(draw_crop(image, recipe, how, random), recipe, how, random, planes);
+}
+
+void finish_crop(Image changed, const Recipe& recipe, const Augmentation& how, Random& random,
+                 MatrixView planes) {
   recolour(how, random, changed);
 
   const size_t count = changed.width * changed.height;

@@ -25,8 +25,13 @@ struct Augmentation {
   double erase = 0.25;     ///< how often a rectangle is replaced by noise
 };
 
-/// To planes [3, height·width] of the recipe's crop, normalised. `random` belongs to this image in
-/// this epoch.
+/// Where an image is cut and whether it is mirrored, at the size of the recipe's crop.
+patch::Image draw_crop(const patch::Image& image, const Recipe& recipe, const Augmentation& how,
+                       Random& random);
+/// All that follows the crop, to planes [3, height·width], normalised.
+void finish_crop(patch::Image crop, const Recipe& recipe, const Augmentation& how, Random& random,
+                 MatrixView planes);
+/// Both. `random` belongs to this image in this epoch.
 void augment(const patch::Image& image, const Recipe& recipe, const Augmentation& how,
              Random& random, MatrixView planes);
 

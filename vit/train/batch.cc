@@ -13,6 +13,7 @@ namespace {
 // What a stream of random numbers is for, so that no two share one.
 constexpr std::uint64_t kImageStream = 1;
 constexpr std::uint64_t kMixStream = 2;
+constexpr std::uint64_t kCropStream = 6;
 
 MatrixView as_planes(float* pixels, const ModelConfig& config) {
   return {pixels, config.embedding.channels,
@@ -32,6 +33,12 @@ Box random_box(const ModelConfig& c, double share, Random& random) {
 
 }  // namespace
 
+patch::Image teacher_crop(const patch::Image& image, const BatchRule& rule, size_t index,
+                          size_t crop) {
+  Random random({rule.seed, kCropStream, crop, index});
+  return draw_crop(image, rule.recipe, rule.augmentation, random);
+}
+
 BatchMaker::BatchMaker(const data::Dataset& dataset, const ModelConfig& config,
                        const BatchRule& rule)
     : dataset_(dataset), config_(config), rule_(rule) {}
@@ -39,12 +46,20 @@ BatchMaker::BatchMaker(const data::Dataset& dataset, const ModelConfig& config,
 void BatchMaker::draw(std::span<const size_t> indices, std::uint64_t epoch, size_t i) {
   const data::Sample& sample = dataset_.train[indices[i]];
   Random random({rule_.seed, kImageStream, epoch, indices[i]});
-  augment(sample.image, rule_.recipe, rule_.augmentation, random,
-          as_planes(drawn_.view().row(i), config_));
+  const MatrixView planes = as_planes(drawn_.view().row(i), config_);
   const std::span<float> target = labels_.view().row_span(i);
   set_label(sample.label, rule_.label_smoothing, target);
-  if (rule_.teaching != nullptr && !rule_.teaching->probabilities.empty())
-    blend(rule_.teaching->probabilities.view().row_span(indices[i]), rule_.teaching->share, target);
+  if (rule_.teaching == nullptr)
+    return augment(sample.image, rule_.recipe, rule_.augmentation, random, planes);
+  const TeacherTable& table = rule_.teaching->table;
+  if (table.shape().crops == 0)
+    augment(sample.image, rule_.recipe, rule_.augmentation, random, planes);
+  else  // what the teacher saw
+    finish_crop(teacher_crop(sample.image, rule_, indices[i], table.crop_of(epoch)), rule_.recipe,
+                rule_.augmentation, random, planes);
+  const std::span<float> opinion = opinions_.view().row_span(i);
+  table.get(epoch, indices[i], opinion);
+  blend(opinion, rule_.teaching->share, target);
 }
 
 /// Image i takes part of its mirror image in the batch.
@@ -75,6 +90,7 @@ void BatchMaker::make(std::span<const size_t> indices, std::uint64_t epoch, Thre
     drawn_ = Matrix(images_, pixels);
     mixed_ = Matrix(images_, pixels);
     labels_ = Matrix(images_, dataset_.labels.size());
+    if (rule_.teaching != nullptr) opinions_ = Matrix(images_, dataset_.labels.size());
     targets_ = Matrix(images_, dataset_.labels.size());
     patches_ = Matrix(images_ * config_.embedding.grid().count(), config_.embedding.patch_size());
   }

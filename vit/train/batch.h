@@ -8,6 +8,7 @@
 #include "vit/base/config.h"
 #include "vit/data/dataset.h"
 #include "vit/train/augment.h"
+#include "vit/train/teaching.h"
 
 namespace vit::train {
 
@@ -17,21 +18,19 @@ struct Mixing {
   double probability = 1.0;
 };
 
-/// A teacher's probabilities for every training image, mixed into the targets.
-struct Teaching {
-  Matrix probabilities;  ///< [training images, classes], or empty
-  double share = 0.5;
-};
-
 /// How targets and pixels are made.
 struct BatchRule {
   Recipe recipe;
   Augmentation augmentation;
   Mixing mixing;
   double label_smoothing = 0.1;
-  const Teaching* teaching = nullptr;
+  const Teaching* teaching = nullptr;  ///< its table is complete
   std::uint64_t seed = 0;
 };
+
+/// The crop that a teacher is shown: one of as many as its table has per image.
+patch::Image teacher_crop(const patch::Image& image, const BatchRule& rule, size_t index,
+                          size_t crop);
 
 /// A rectangle of an image, in pixels.
 struct Box {
@@ -70,11 +69,12 @@ class BatchMaker {
   const ModelConfig& config_;
   const BatchRule& rule_;
   size_t images_ = 0;
-  Matrix drawn_;    // [B, 3·H·W] before mixing
-  Matrix mixed_;    // the same after it
-  Matrix labels_;   // [B, classes] before mixing
-  Matrix targets_;  // after it
-  Matrix patches_;  // [B·N, 3·P·P]
+  Matrix drawn_;     // [B, 3·H·W] before mixing
+  Matrix mixed_;     // the same after it
+  Matrix labels_;    // [B, classes] before mixing
+  Matrix targets_;   // after it
+  Matrix opinions_;  // [B, classes] of a teacher
+  Matrix patches_;   // [B·N, 3·P·P]
 };
 
 /// What one worker needs to see images as inference does.

@@ -45,6 +45,26 @@ size_t images_at_once(size_t tokens, Operands operands) {
   return std::max<size_t>(1, rows / tokens);
 }
 
+void answer_questions(const gradient::NetworkView<float>& network, const Recipe& recipe,
+                      const Questions& questions, ThreadPool* pool) {
+  const auto& embedding = network.config.embedding;
+  const size_t together = images_at_once(embedding.tokens(), network.operands);
+  const size_t each = embedding.grid().count();
+  std::vector<Worker> workers(pool == nullptr ? 1 : pool->size());
+  for (Worker& worker : workers) worker.patches = Matrix(together * each, embedding.patch_size());
+  parallel_for(pool, (questions.count + together - 1) / together, [&](size_t chunk, size_t at) {
+    Worker& worker = workers[at];
+    const size_t first = chunk * together, count = std::min(together, questions.count - first);
+    for (size_t i = 0; i < count; ++i)
+      make_patches(questions.image(first + i), recipe, network.config, worker.scratch,
+                   worker.patches.view().row_range(i * each, each));
+    const ConstMatrixView logits = gradient::forward<float>(
+        network, {.patches = worker.patches.view().row_range(0, count * each), .images = count},
+        worker.trace);
+    for (size_t i = 0; i < count; ++i) questions.answer(first + i, logits.row_span(i));
+  });
+}
+
 Score evaluate(const gradient::NetworkView<float>& network,
                const std::vector<data::Sample>& samples, const Recipe& recipe, ThreadPool* pool,
                const std::atomic<bool>* stop) {

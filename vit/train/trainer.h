@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -137,6 +138,16 @@ class Trainer {
 /// Images that run through the network together: enough rows to make products efficient, few enough
 /// for a layer's activations to stay in the second-level cache.
 size_t images_at_once(size_t tokens, Operands operands);
+
+/// Images and where a model's answers to them go. Both functions are called by several threads.
+struct Questions {
+  size_t count = 0;
+  std::function<patch::Image(size_t)> image;
+  std::function<void(size_t, std::span<const float>)> answer;  ///< the logits of one image
+};
+/// Runs a model on images as inference sees them.
+void answer_questions(const gradient::NetworkView<float>& network, const Recipe& recipe,
+                      const Questions& questions, ThreadPool* pool);
 
 /// How good a model is.
 struct Score {

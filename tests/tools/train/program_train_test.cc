@@ -74,8 +74,49 @@ TEST(TrainProgram, LearnsFromATeacherOfTheSameClasses) {
   fs::rename(folder.path("data/red"), folder.path("data/yellow"));
   const Finished other = run(train(folder, lessons));
   EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.err, HasSubstr("teacher.safetensors: the teacher knows other classes than the "
-                                   "data, expected the same 3 in the same order"));
+  EXPECT_THAT(other.err, HasSubstr("'yellow' is no class of " + folder.path("teacher.safetensors") +
+                                   " by name, WordNet id or index (0 to 2)"));
+  EXPECT_THAT(other.err, HasSubstr("; --teacher-classes FILE says which class is which"));
+  auto named = lessons;
+  named.insert(named.end(), {"--teacher-classes", folder.write("classes", "yellow\tred\n")});
+  EXPECT_EQ(run(train(folder, named)).status, 0);
+  named.back() = folder.write("classes", "yellow red\n");
+  EXPECT_THAT(run(train(folder, named)).err,
+              HasSubstr("classes: line 1 is 'yellow red', expected a class of the data, a tab and "
+                        "a class of the teacher"));
+}
+
+TEST(TrainProgram, StoredAnswersOfATeacherAreReused) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 12);
+  ASSERT_EQ(run(train(folder, {})).status, 0);
+  fs::rename(folder.path("m.safetensors"), folder.path("teacher.safetensors"));
+  const std::vector<std::string> lessons{"--teacher",       folder.path("teacher.safetensors"),
+                                         "--store-teacher", folder.path("answers"),
+                                         "--teacher-crops", "2",
+                                         "--restart"};
+  const Finished first = run(train(folder, lessons));
+  ASSERT_EQ(first.status, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("pass 2 of 2 of the teacher's answers is in "));
+  const std::string model = read_file(folder.path("m.safetensors"));
+  const Finished again = run(train(folder, lessons));
+  EXPECT_THAT(again.out, HasSubstr("answers: the teacher's answers are reused"));
+  EXPECT_EQ(read_file(folder.path("m.safetensors")), model);
+
+  fs::rename(folder.path("teacher.safetensors"), folder.path("elsewhere.safetensors"));
+  const Finished alone = run(train(folder, lessons));
+  EXPECT_EQ(alone.status, 0) << alone.err;
+  EXPECT_THAT(alone.err, HasSubstr("teacher.safetensors: is not there; its answers in "));
+  EXPECT_EQ(read_file(folder.path("m.safetensors")), model);
+
+  fs::rename(folder.path("m.safetensors"), folder.path("teacher.safetensors"));
+  EXPECT_THAT(run(train(folder, lessons)).err,
+              HasSubstr("answers: holds the answers of another teacher than "));
+  auto other_crops = lessons;
+  other_crops[5] = "3";
+  EXPECT_THAT(run(train(folder, other_crops)).err,
+              HasSubstr("answers: the teacher was shown other images or crops, or more or fewer of "
+                        "them; name another file or remove this one"));
 }
 
 TEST(TrainProgram, SkipsAndCountsWhatItCannotRead) {

@@ -1,0 +1,197 @@
+#include "tools/train/teach.h"
+
+#include <atomic>
+#include <fstream>
+#include <map>
+
+#include "tools/cli/cache.h"
+#include "tools/eval/class_names.h"
+#include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
+#include "tools/train/counter.h"
+#include "vit/base/hash.h"
+#include "vit/model/load.h"
+#include "vit/train/probe.h"
+#include "weights/checkpoint.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Most likely classes that are kept of an answer.
+constexpr size_t kKept = 16;
+
+/// Of all that decides what a teacher is shown.
+std::uint64_t fingerprint_of(const TrainSettings& settings, const data::Dataset& dataset) {
+  const train::BatchRule& rule = settings.training.batches;
+  const train::Augmentation& how = rule.augmentation;
+  Hash hash;
+  hash.add(data::fingerprint(dataset));
+  if (settings.teacher_crops == 0) return hash.value();
+  hash.add(rule.seed);
+  hash.add(describe(rule.recipe));
+  hash.add(static_cast<std::uint64_t>(how.crop));
+  hash.add(std::uint64_t{how.pad});
+  hash.add_row(&how.least_area, 1);
+  hash.add(std::uint64_t{how.flip});
+  return hash.value();
+}
+
+/// Lines of a class of the data, a tab, and a label or identifier of the teacher.
+std::map<std::string, std::string> read_class_names(const fs::path& path) {
+  std::ifstream file(path);
+  if (!file) fail(path.string(), ": cannot be opened");
+  std::map<std::string, std::string> names;
+  std::string line;
+  for (size_t number = 1; std::getline(file, line); ++number) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    if (line.empty()) continue;
+    const size_t tab = line.find('\t');
+    if (tab == 0 || tab == std::string::npos || tab + 1 == line.size())
+      fail(path.string(), ": line ", number, " is '", line,
+           "', expected a class of the data, a tab and a class of the teacher");
+    names[line.substr(0, tab)] = line.substr(tab + 1);
+  }
+  return names;
+}
+
+/// The teacher's class for each class of the data.
+std::vector<size_t> classes_of(const weights::Checkpoint& teacher, const TrainSettings& settings,
+                               const data::Dataset& dataset) {
+  const ClassNames known(settings.teacher, teacher.labels, teacher.config.head.classes);
+  std::map<std::string, std::string> names;
+  if (!settings.teacher_classes.empty()) names = read_class_names(settings.teacher_classes);
+  std::vector<size_t> classes;
+  for (const std::string& label : dataset.labels) {
+    const auto said = names.find(label);
+    const std::string& name = said == names.end() ? label : said->second;
+    const std::optional<size_t> found = known.find(name);
+    if (!found)
+      fail(known.explain(name),
+           "; --teacher-classes FILE says which class is which: lines of a class of the data, a "
+           "tab, and the teacher's label");
+    classes.push_back(*found);
+  }
+  return classes;
+}
+
+class Teacher {
+ public:
+  Teacher(const TrainSettings& settings, const data::Dataset& dataset)
+      : settings_(settings),
+        dataset_(dataset),
+        checkpoint_(weights::open(find_model(settings.teacher))),
+        classes_(classes_of(checkpoint_, settings, dataset)),
+        recipe_(checkpoint_.recipe),
+        network_(
+            gradient::load_network<float>(checkpoint_, recipe_.crop_height, recipe_.crop_width)) {
+    check_tokens(checkpoint_.config, kMostTokens, settings.teacher);
+    train::keep_margins(dataset.train, recipe_);
+  }
+
+  /// Another number for another model, or other classes of it.
+  std::uint64_t hash() const {
+    Hash hash;
+    hash.add_row(network_.numbers.data(), network_.numbers.size());
+    hash.add_row(classes_.data(), classes_.size());
+    hash.add(describe(recipe_));
+    return hash.value();
+  }
+
+  /// One pass over all images.
+  void answer(train::TeacherTable& table, ThreadPool& pool) const {
+    const size_t crops = table.shape().crops, pass = table.finished();
+    const Counter counter("asking the teacher, pass " + std::to_string(pass + 1) + " of " +
+                              std::to_string(table.shape().passes()) + ",",
+                          dataset_.train.size());
+    gradient::NetworkView<float> view(network_);
+    view.operands = settings_.training.operands;
+    std::atomic<size_t> done = 0;
+    train::answer_questions(
+        view, recipe_,
+        {.count = dataset_.train.size(),
+         .image =
+             [&](size_t i) {
+               const Image& image = dataset_.train[i].image;
+               return crops == 0 ? image
+                                 : train::teacher_crop(image, settings_.training.batches, i, pass);
+             },
+         .answer =
+             [&](size_t i, std::span<const float> logits) {
+               std::vector<float> probabilities(classes_.size());
+               train::restricted_softmax(logits, classes_, probabilities);
+               table.set(i, probabilities);
+               counter(++done);
+             }},
+        &pool);
+    table.finish_pass();
+  }
+
+ private:
+  const TrainSettings& settings_;
+  const data::Dataset& dataset_;
+  weights::Checkpoint checkpoint_;
+  std::vector<size_t> classes_;
+  Recipe recipe_;
+  gradient::Network<float> network_;
+};
+
+bool is_there(const std::string& model) {
+  try {
+    return fs::exists(find_model(model));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+train::TeacherTable stored_answers(const fs::path& path, const train::TeacherShape& shape) {
+  if (path.empty() || !fs::exists(path)) return train::TeacherTable(shape);
+  try {
+    return train::TeacherTable::load(path, shape);
+  } catch (const Error& error) {
+    fail(error.what(), "; name another file or remove this one, and the teacher answers again");
+  }
+}
+
+void save_answers(const train::TeacherTable& table, const fs::path& path) {
+  if (path.empty()) return;
+  table.save(path);
+  write_output("pass " + std::to_string(table.finished()) + " of " +
+               std::to_string(table.shape().passes()) + " of the teacher's answers is in " +
+               printable(path.string()) + "\n");
+}
+
+}  // namespace
+
+std::optional<train::Teaching> ask_teacher(const TrainSettings& settings,
+                                           const data::Dataset& dataset, ThreadPool& pool) {
+  if (settings.teacher.empty()) return std::nullopt;
+  const fs::path& path = settings.teacher_answers;
+  train::Teaching teaching{stored_answers(path, {.images = dataset.train.size(),
+                                                 .classes = dataset.labels.size(),
+                                                 .crops = settings.teacher_crops,
+                                                 .kept = std::min(kKept, dataset.labels.size()),
+                                                 .fingerprint = fingerprint_of(settings, dataset)}),
+                           settings.teacher_share};
+  train::TeacherTable& table = teaching.table;
+  if (table.complete() && !is_there(settings.teacher)) {
+    write_message(settings.teacher + ": is not there; its answers in " + path.string() +
+                  " are used");
+    return teaching;
+  }
+  const Teacher teacher(settings, dataset);
+  if (table.finished() > 0 && table.teacher() != teacher.hash())
+    fail(path.string(), ": holds the answers of another teacher than ", settings.teacher,
+         "; name another file or remove this one");
+  table.set_teacher(teacher.hash());
+  if (table.complete())
+    write_output(printable(path.string()) + ": the teacher's answers are reused\n");
+  while (!table.complete()) {
+    teacher.answer(table, pool);
+    save_answers(table, path);
+  }
+  return teaching;
+}
+
+}  // namespace vit::tools
