@@ -111,7 +111,7 @@ TEST(RestrictedSoftmax, IsTheSoftmaxOfTheChosenClasses) {
 
 TEST(TeacherCrop, IsWhatTheEpochThatTakesItsTurnShows) {
   data::Dataset dataset;
-  dataset.labels = {"a", "b"};
+  dataset.labels = {"a", "b", "c", "d"};
   for (size_t i = 0; i < 2; ++i) {
     Random random({i});
     patch::Image image{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)};
@@ -122,7 +122,10 @@ TEST(TeacherCrop, IsWhatTheEpochThatTakesItsTurnShows) {
   config.embedding.image_height = config.embedding.image_width = 16;
   config.embedding.patch_height = config.embedding.patch_width = 16;
   Teaching teaching{two_images(), 1.0};
-  BatchRule rule{.label_smoothing = 0.0, .teaching = &teaching, .seed = 3};
+  BatchRule rule;
+  rule.label_smoothing = 0.0;
+  rule.teaching = &teaching;
+  rule.seed = 3;
   rule.recipe.resize_height = rule.recipe.resize_width = 16;
   rule.recipe.crop_height = rule.recipe.crop_width = 16;
   rule.augmentation = {.crop = CropKind::kPad, .operations = 0, .erase = 0.0};

@@ -34,6 +34,7 @@ struct Settings {
   std::string data;
   std::string output;
   size_t worst = 24;
+  Views views = Views::kImage;
   bool json = false;
   bool csv_safe = false;
 };
@@ -51,6 +52,10 @@ cxxopts::Options eval_options() {
            "classes.csv; or a name that ends in .html for the page alone",
            text(), "OUT"},
           {"worst", "so many mistakes are shown on the page", text()->default_value("24"), "N"},
+          {"tta",
+           "views of an image whose answers are averaged: none, or mirror for the image and its "
+           "mirror image at twice the time (none)",
+           text(), "VIEWS"},
           {"json", "one JSON document instead of text"},
           {"csv-safe",
            "an apostrophe before cells of the .csv files that spreadsheets take for formulas"},
@@ -72,6 +77,10 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   settings.data = operands.front();
   if (arguments.count("output")) settings.output = arguments["output"].as<std::string>();
   settings.worst = parse_count("--worst", arguments["worst"].as<std::string>(), 0, 1000);
+  if (arguments.count("tta"))
+    settings.views =
+        parse_choice<Views>("--tta", arguments["tta"].as<std::string>(),
+                            {{"none", Views::kImage}, {"mirror", Views::kImageAndMirror}});
   settings.json = arguments.count("json") != 0;
   settings.csv_safe = arguments.count("csv-safe") != 0;
   if (settings.csv_safe && (settings.output.empty() || settings.output.ends_with(".html")))
@@ -114,7 +123,7 @@ Evaluation run_evaluation(const Settings& settings, const Classifier& classifier
                                     write_message(printable(failure.name + ": " + failure.reason));
                                   },
                               .progressed = [&](const Tally& tally) { progress.show(tally); }};
-  return evaluate(classifier, files.source, settings.worst, hooks);
+  return evaluate(classifier, files.source, settings.worst, hooks, settings.views);
 }
 
 }  // namespace

@@ -19,13 +19,21 @@ struct Found {
   bool damaged = false;
 };
 
+/// Planes [3, height·width] from right to left.
+void mirror(MatrixView planes, size_t width) {
+  for (size_t c = 0; c < planes.rows; ++c)
+    for (size_t at = 0; at < planes.cols; at += width)
+      std::reverse(planes.row(c) + at, planes.row(c) + at + width);
+}
+
 class Run {
  public:
   Run(const Classifier& classifier, const LabelledSource& source, size_t worst,
-      const EvaluationHooks& hooks)
+      const EvaluationHooks& hooks, Views views)
       : classifier_(classifier),
         source_(source),
         hooks_(hooks),
+        views_(views),
         worst_(worst),
         result_{.tally = Tally(classifier.config().head.classes), .worst = {}, .failures = {}} {}
 
@@ -62,10 +70,22 @@ class Run {
       damaged = !pixels.damage.empty();
       runner.prepare(pixels);
     }
+    std::vector<float> probabilities = run_view(image.name, runner);
+    if (views_ == Views::kImageAndMirror) {
+      mirror(runner.pixels(), classifier_.recipe().crop_width);
+      const std::vector<float> mirrored = run_view(image.name, runner);
+      for (size_t i = 0; i < mirrored.size(); ++i)
+        probabilities[i] = 0.5f * (probabilities[i] + mirrored[i]);
+    }
+    return judge(probabilities, image.truth);
+  }
+
+  /// Of what the runner's pixels show.
+  std::vector<float> run_view(const std::string& name, Runner& runner) const {
     const std::span<const float> logits = runner.logits();
     if (!std::ranges::all_of(logits, [](float x) { return std::isfinite(x); }))
-      fail(image.name, ": the model's answer is not a number");
-    return judge(classifier_.probabilities(logits), image.truth);
+      fail(name, ": the model's answer is not a number");
+    return classifier_.probabilities(logits);
   }
 
   void count(LabelledImage image, const Found& found) {
@@ -88,6 +108,7 @@ class Run {
   const Classifier& classifier_;
   const LabelledSource& source_;
   const EvaluationHooks& hooks_;
+  Views views_;
   std::vector<LabelledImage> waiting_;
   std::vector<Found> found_;  // for each of them
   WorstMistakes worst_;
@@ -121,8 +142,8 @@ std::vector<Mistake> WorstMistakes::sorted() const {
 }
 
 Evaluation evaluate(const Classifier& classifier, const LabelledSource& source, size_t worst,
-                    const EvaluationHooks& hooks) {
-  return Run(classifier, source, worst, hooks).finish();
+                    const EvaluationHooks& hooks, Views views) {
+  return Run(classifier, source, worst, hooks, views).finish();
 }
 
 }  // namespace vit::tools

@@ -69,8 +69,11 @@ struct EvaluationHooks {
   std::function<void(const Tally&)> progressed{};  ///< every now and then
 };
 
+/// What a model sees of an image. With several views its answer is the mean of their probabilities.
+enum class Views { kImage, kImageAndMirror };
+
 /// Memory does not depend on the number of images: each worker holds one.
 Evaluation evaluate(const Classifier& classifier, const LabelledSource& source, size_t worst,
-                    const EvaluationHooks& hooks = {});
+                    const EvaluationHooks& hooks = {}, Views views = Views::kImage);
 
 }  // namespace vit::tools

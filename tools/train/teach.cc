@@ -113,7 +113,7 @@ class Teacher {
         {.count = dataset_.train.size(),
          .image =
              [&](size_t i) {
-               const Image& image = dataset_.train[i].image;
+               const patch::Image& image = dataset_.train[i].image;
                return crops == 0 ? image
                                  : train::teacher_crop(image, settings_.training.batches, i, pass);
              },

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
 
 #include "tests/support/paths.h"
 #include "tests/tools/subprocess.h"
@@ -44,6 +46,30 @@ TEST(EvalProgram, MatchesClassFoldersByNameWordnetIdAndIndex) {
   EXPECT_EQ(result.at("worst").size(), 1u);
   EXPECT_EQ(result.at("worst").at(0).at("truth"), "goldfish");
   EXPECT_EQ(result.at("worst").at(0).at("predicted"), "great white shark");
+}
+
+TEST(EvalProgram, AveragesTheAnswersToAnImageAndItsMirrorImage) {
+  const Folder folder;
+  put_picture(folder.path("data/2/a.png"));
+  const cv::Mat picture = cv::imread(golden_image("hf_vit"));
+  cv::Mat mirrored;
+  cv::flip(picture, mirrored, 1);
+  fs::create_directories(folder.path("mirrored/2"));
+  ASSERT_TRUE(cv::imwrite(folder.path("mirrored/2/a.png"), mirrored));
+  const auto confidence = [&](const std::string& data, const std::string& views) {
+    const Finished finished =
+        run({"eval", "-m", kModel, "--json", "--tta", views, folder.path(data)});
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return json::parse(finished.out).at("mean_confidence").get<double>();
+  };
+  const double one = confidence("data", "none"), other = confidence("mirrored", "none");
+  EXPECT_NE(one, other);
+  const double both = confidence("data", "mirror");
+  EXPECT_NEAR(both, confidence("mirrored", "mirror"), 1e-6) << "the order does not matter";
+  EXPECT_LE(both, 0.5 * (one + other) + 1e-6) << "the mean of two rows has no higher peak";
+  EXPECT_GT(both, 0.5 * std::min(one, other));
+  EXPECT_THAT(run({"eval", "-m", kModel, "--tta", "upside", folder.path("data")}).err,
+              HasSubstr("'--tta' got 'upside'"));
 }
 
 TEST(EvalProgram, TakesTheClassFromImageNetsFileNames) {
@@ -218,6 +244,8 @@ TEST(EvalProgram, DeitTinyIsRightOn78Of100Photographs) {
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("top-1                 78.00 %   78 of 100"));
   EXPECT_THAT(finished.out, HasSubstr("top-5                 94.00 %   94 of 100"));
+  const Finished both = run({"eval", "-m", model.string(), "--tta", "mirror", images.string()});
+  EXPECT_THAT(both.out, HasSubstr("top-1                 79.00 %   79 of 100"));
 }
 
 }  // namespace
