@@ -8,6 +8,7 @@
 #include "tools/output/unicode.h"
 #include "tools/train/counter.h"
 #include "tools/train/final_report.h"
+#include "tools/train/named_classes.h"
 #include "tools/train/run.h"
 #include "tools/train/teach.h"
 #include "vit/model/load.h"
@@ -57,6 +58,7 @@ data::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& 
   options.max_pixels = settings.max_pixels;
   options.pool = &pool;
   data::Dataset dataset = data::read_dataset(settings.data, options);
+  if (!settings.class_names.empty()) rename_classes(settings.class_names, dataset);
   write_output(printable(settings.data.string()) + ": " + std::to_string(dataset.labels.size()) +
                " classes, " + std::to_string(dataset.train.size()) + " training and " +
                std::to_string(dataset.validation.size()) + " validation images" +

@@ -80,6 +80,8 @@ void add_image_options(cxxopts::Options& options) {
           {"magnitude", "of these, 0 to 1 (0.9)", text(), "X"},
           {"erase", "how often a box becomes noise (0.25)", text(), "X"},
           {"val-share", "kept for validation where the data has no such part (0.1)", text(), "X"},
+          {"class-names", "lines of a class folder, a tab and the label that the model gets for it",
+           text(), "FILE"},
           {"max-per-class", "use no more images of each class", text(), "N"},
           {"max-pixels",
            "largest image that is read, and the most pixels that all threads decode at the same "

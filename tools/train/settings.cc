@@ -210,6 +210,7 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
   if (read.text("output").empty()) fail_usage("no model file given, expected -o FILE.safetensors");
   settings.data = operands.front();
   settings.output = read.text("output");
+  settings.class_names = read.text("class-names");
   settings.from = read.text("from");
   settings.how = how_deep(read);
   if (settings.how == Depth::kProbe) check_probe_options(read);

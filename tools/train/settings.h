@@ -33,6 +33,7 @@ struct Shape {
 struct TrainSettings {
   std::filesystem::path data;
   std::filesystem::path output;
+  std::filesystem::path class_names;  ///< names for the folders' classes; empty: the folders' own
   std::string from;
   Depth how = Depth::kScratch;
   Shape shape;

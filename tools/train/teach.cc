@@ -1,14 +1,13 @@
 #include "tools/train/teach.h"
 
 #include <atomic>
-#include <fstream>
-#include <map>
 
 #include "tools/cli/cache.h"
 #include "tools/eval/class_names.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "tools/train/counter.h"
+#include "tools/train/named_classes.h"
 #include "vit/base/hash.h"
 #include "vit/model/load.h"
 #include "vit/train/probe.h"
@@ -38,30 +37,12 @@ std::uint64_t fingerprint_of(const TrainSettings& settings, const data::Dataset&
   return hash.value();
 }
 
-/// Lines of a class of the data, a tab, and a label or identifier of the teacher.
-std::map<std::string, std::string> read_class_names(const fs::path& path) {
-  std::ifstream file(path);
-  if (!file) fail(path.string(), ": cannot be opened");
-  std::map<std::string, std::string> names;
-  std::string line;
-  for (size_t number = 1; std::getline(file, line); ++number) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line.empty()) continue;
-    const size_t tab = line.find('\t');
-    if (tab == 0 || tab == std::string::npos || tab + 1 == line.size())
-      fail(path.string(), ": line ", number, " is '", line,
-           "', expected a class of the data, a tab and a class of the teacher");
-    names[line.substr(0, tab)] = line.substr(tab + 1);
-  }
-  return names;
-}
-
 /// The teacher's class for each class of the data.
 std::vector<size_t> classes_of(const weights::Checkpoint& teacher, const TrainSettings& settings,
                                const data::Dataset& dataset) {
   const ClassNames known(settings.teacher, teacher.labels, teacher.config.head.classes);
-  std::map<std::string, std::string> names;
-  if (!settings.teacher_classes.empty()) names = read_class_names(settings.teacher_classes);
+  NamedClasses names;
+  if (!settings.teacher_classes.empty()) names = read_named_classes(settings.teacher_classes);
   std::vector<size_t> classes;
   for (const std::string& label : dataset.labels) {
     const auto said = names.find(label);

@@ -82,8 +82,28 @@ TEST(TrainProgram, LearnsFromATeacherOfTheSameClasses) {
   EXPECT_EQ(run(train(folder, named)).status, 0);
   named.back() = folder.write("classes", "yellow red\n");
   EXPECT_THAT(run(train(folder, named)).err,
-              HasSubstr("classes: line 1 is 'yellow red', expected a class of the data, a tab and "
-                        "a class of the teacher"));
+              HasSubstr("classes: line 1 is 'yellow red', expected a class, a tab and its name"));
+}
+
+TEST(TrainProgram, GivesClassesOtherNamesThanTheirFolders) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 6);
+  const auto named = [&](const std::string& lines) {
+    return run(train(
+        folder, {"--epochs", "2", "--restart", "--class-names", folder.write("names", lines)}));
+  };
+  const Finished finished = named("red\tfire engine\r\nblue\tsea\nviolet\tplum\n");
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(run({"info", folder.path("m.safetensors")}).out,
+              HasSubstr("sea, green, fire engine"));
+  EXPECT_THAT(named("red\tsea\nblue\tsea\n").err,
+              HasSubstr("names: classes 'blue' and 'red' are both called 'sea', expected names "
+                        "that differ"));
+  EXPECT_THAT(named("violet\tplum\n").err,
+              HasSubstr("names: names none of the 3 classes of the data, such as 'blue'"));
+  EXPECT_THAT(named("red\ta\nred\tb\n").err, HasSubstr("names: line 2 names class 'red' again"));
+  EXPECT_THAT(named("red a\n").err,
+              HasSubstr("names: line 1 is 'red a', expected a class, a tab and its name"));
 }
 
 TEST(TrainProgram, StoredAnswersOfATeacherAreReused) {

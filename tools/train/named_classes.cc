@@ -1,0 +1,48 @@
+#include "tools/train/named_classes.h"
+
+#include <fstream>
+
+#include "vit/base/error.h"
+
+namespace vit::tools {
+
+NamedClasses read_named_classes(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) fail(path.string(), ": cannot be opened");
+  NamedClasses names;
+  std::string line;
+  for (size_t number = 1; std::getline(file, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.empty()) continue;
+    const size_t tab = line.find('\t');
+    if (tab == 0 || tab == std::string::npos || tab + 1 == line.size())
+      fail(path.string(), ": line ", number, " is '", line,
+           "', expected a class, a tab and its name");
+    if (!names.emplace(line.substr(0, tab), line.substr(tab + 1)).second)
+      fail(path.string(), ": line ", number, " names class '", line.substr(0, tab), "' again");
+  }
+  if (file.bad()) fail(path.string(), ": cannot be read");
+  return names;
+}
+
+void rename_classes(const std::filesystem::path& path, data::Dataset& dataset) {
+  const NamedClasses names = read_named_classes(path);
+  size_t renamed = 0;
+  std::map<std::string, std::string> taken;  // by which class
+  for (std::string& label : dataset.labels) {
+    const std::string before = label;
+    if (const auto name = names.find(label); name != names.end()) {
+      label = name->second;
+      ++renamed;
+    }
+    const auto [other, free] = taken.emplace(label, before);
+    if (!free)
+      fail(path.string(), ": classes '", other->second, "' and '", before, "' are both called '",
+           label, "', expected names that differ");
+  }
+  if (renamed == 0)
+    fail(path.string(), ": names none of the ", dataset.labels.size(),
+         " classes of the data, such as '", dataset.labels.front(), "'");
+}
+
+}  // namespace vit::tools
