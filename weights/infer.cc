@@ -171,6 +171,20 @@ ModelConfig infer_config(const Interpretation& found, const std::string& where) 
   return config;
 }
 
+TextConfig infer_text_config(const WeightMap& weights, const std::string& where) {
+  const Reader reader(weights, where);
+  ModelConfig blocks;
+  blocks.encoder.width = reader.shape("token_embed.weight", 2)[1];
+  infer_blocks(reader, blocks);
+  TextConfig config;
+  config.encoder = blocks.encoder;
+  config.vocabulary = reader.shape("token_embed.weight", 2)[0];
+  config.context = reader.shape("pos_embed", 2)[0];
+  config.features = reader.shape("proj.weight", 2)[0];
+  config.projection_bias = reader.has("proj.bias");
+  return config;
+}
+
 GridSize position_grid_of(const WeightMap& weights, const ModelConfig& config, GridSize expected,
                           const std::string& where) {
   const size_t stored = Reader(weights, where).shape("pos_embed", 3)[1];

@@ -195,6 +195,17 @@ void for_each_tensor(const ModelConfig& config, const UseTensor& use) {
   list_head(list, config);
 }
 
+void for_each_tensor(const TextConfig& config, const UseTensor& use) {
+  Lister list(config.encoder, use);
+  const size_t width = config.encoder.width;
+  list.add("token_embed.weight", {config.vocabulary, width}, TensorRole::kToken);
+  list.add("pos_embed", {config.context, width}, TensorRole::kPositions);
+  for_each_block_tensor(config.encoder, "", use);
+  list.common.part = TensorPart::kPooling;
+  list.norm("norm", width);
+  list.linear("proj", config.features, width, config.projection_bias);
+}
+
 std::vector<TensorSpec> tensors_of(const ModelConfig& config) {
   std::vector<TensorSpec> all;
   for_each_tensor(config, [&](const TensorSpec& spec) { all.push_back(spec); });
@@ -202,6 +213,10 @@ std::vector<TensorSpec> tensors_of(const ModelConfig& config) {
 }
 
 void check_tensors(const ModelConfig& config, const WeightMap& weights, const std::string& where) {
+  for_each_tensor(config, [&](const TensorSpec& spec) { check_tensor(spec, weights, where); });
+}
+
+void check_tensors(const TextConfig& config, const WeightMap& weights, const std::string& where) {
   for_each_tensor(config, [&](const TensorSpec& spec) { check_tensor(spec, weights, where); });
 }
 

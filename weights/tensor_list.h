@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "vit/base/config.h"
+#include "vit/base/text_config.h"
 #include "weights/layouts/rules.h"
 
 namespace vit::weights {
@@ -54,9 +55,13 @@ void for_each_tensor(const ModelConfig& config, const UseTensor& use);
 void for_each_block_tensor(const EncoderConfig& config, const std::string& prefix,
                            const UseTensor& use);
 
+/// Every tensor of a text tower: token table, positions, blocks, norm, projection.
+void for_each_tensor(const TextConfig& config, const UseTensor& use);
+
 std::vector<TensorSpec> tensors_of(const ModelConfig& config);
 
 /// Throws an Error naming the first tensor that is missing or has another shape.
 void check_tensors(const ModelConfig& config, const WeightMap& weights, const std::string& where);
+void check_tensors(const TextConfig& config, const WeightMap& weights, const std::string& where);
 
 }  // namespace vit::weights

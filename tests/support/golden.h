@@ -1,4 +1,4 @@
-/// Reads the float32 tensors of a safetensors file: just enough for reference results.
+/// Reads the tensors of a safetensors file as floats: just enough for reference results.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,13 @@ inline nlohmann::json read_json(const std::filesystem::path& path) {
   return nlohmann::json::parse(file);
 }
 
+template <typename T>
+std::vector<float> read_numbers(const char* bytes, std::size_t size) {
+  std::vector<T> numbers(size / sizeof(T));
+  std::memcpy(numbers.data(), bytes, size);
+  return {numbers.begin(), numbers.end()};
+}
+
 /// The file: 8 bytes little-endian header length, JSON header, tensor bytes.
 inline std::map<std::string, GoldenTensor> read_golden(const std::filesystem::path& path) {
   const std::vector<char> bytes = read_bytes(path);
@@ -44,13 +51,19 @@ inline std::map<std::string, GoldenTensor> read_golden(const std::filesystem::pa
   std::map<std::string, GoldenTensor> tensors;
   for (const auto& [name, field] : fields.items()) {
     if (name == "__metadata__") continue;
-    if (field.at("dtype") != "F32") throw std::runtime_error(name + " is not F32");
     const auto begin = field.at("data_offsets").at(0).get<std::size_t>();
     const auto end = field.at("data_offsets").at(1).get<std::size_t>();
     GoldenTensor tensor;
     tensor.shape = field.at("shape").get<std::vector<std::size_t>>();
-    tensor.values.resize((end - begin) / sizeof(float));
-    std::memcpy(tensor.values.data(), data + begin, end - begin);
+    const auto type = field.at("dtype").get<std::string>();
+    if (type == "F32")
+      tensor.values = read_numbers<float>(data + begin, end - begin);
+    else if (type == "F64")
+      tensor.values = read_numbers<double>(data + begin, end - begin);
+    else if (type == "I64")
+      tensor.values = read_numbers<std::int64_t>(data + begin, end - begin);
+    else
+      throw std::runtime_error(name + " is " + type);
     tensors.emplace(name, std::move(tensor));
   }
   return tensors;

@@ -18,6 +18,9 @@ struct Description {
   std::vector<std::string> assumptions;  ///< what nobody said, for people
 };
 
+/// A value as timm's arguments are written: 64, true, none, "64,96".
+std::string as_argument(const nlohmann::json& value);
+
 /// The config.json of timm on the hub: architecture, model_args, pretrained_cfg.
 Description read_timm_config(const Fields& file);
 

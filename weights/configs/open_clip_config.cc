@@ -17,6 +17,9 @@ ModelConfig timm_tower(const Fields& vision, const std::string& name, const Mode
   if (const auto size = vision.size("image_size")) arguments["img_size"] = std::to_string(*size);
   const std::string pool = vision.text("timm_pool").value_or("");
   if (!pool.empty()) arguments["global_pool"] = pool == "tok" ? "token" : pool;
+  if (vision.object("timm_model_kwargs"))
+    for (const auto& [argument, value] : vision.find("timm_model_kwargs")->items())
+      arguments[argument] = as_argument(value);
   ModelConfig config = config_of(name, arguments, vision.where());
   config.head.head_bias = inferred.head.head_bias;
   return config;

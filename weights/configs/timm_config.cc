@@ -12,15 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-/// As it would be written in Python: 64, true, none, "64,96".
-std::string as_argument(const json& value) {
-  if (value.is_null()) return "none";
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_array() && value.size() == 2)
-    return as_argument(value[0]) + "," + as_argument(value[1]);
-  return value.dump();
-}
-
 /// Older files hold the fields of pretrained_cfg at the top.
 Fields recipe_fields(const Fields& file) {
   return file.object("pretrained_cfg").value_or(file);
@@ -98,6 +89,14 @@ std::vector<std::string> labels_of(const Fields& file) {
 }
 
 }  // namespace
+
+std::string as_argument(const json& value) {
+  if (value.is_null()) return "none";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_array() && value.size() == 2)
+    return as_argument(value[0]) + "," + as_argument(value[1]);
+  return value.dump();
+}
 
 Description read_timm_config(const Fields& file) {
   const auto name = file.text("architecture");

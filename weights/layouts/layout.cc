@@ -98,6 +98,17 @@ void fit_register_positions(WeightMap& weights) {
              {1, shape[1] + count, shape[2]});
 }
 
+/// OpenCLIP's towers of timm have their projection beside the tower.
+void add_open_clip_projection(const TensorMap& tensors, std::string prefix, WeightMap& weights) {
+  constexpr std::string_view kTower = "trunk.";
+  if (!prefix.ends_with(kTower)) return;
+  prefix.resize(prefix.size() - kTower.size());
+  for (const auto* name : {"weight", "bias"}) {
+    const auto found = tensors.find(prefix + "head.proj." + name);
+    if (found != tensors.end()) weights.emplace(std::string("head.") + name, found->second);
+  }
+}
+
 size_t width_of(const Tensor& kernel, const Layout& layout) {
   if (kernel.shape.empty()) return 0;
   const bool last = layout.anchor.ends_with("kernel");  // JAX: width comes last
@@ -134,6 +145,7 @@ Interpretation interpret(const TensorMap& tensors, const std::string& where) {
     Interpretation result;
     result.layout = &layout;
     result.weights = rename(prepared, renaming, result.unused);
+    add_open_clip_projection(prepared, *prefix, result.weights);
     fit_tokens(result.weights);
     fit_patch_bias(result.weights);
     if (layout.name == "timm") fit_patch_kernel(result.weights);
