@@ -168,6 +168,11 @@ ModelConfig infer_config(const Interpretation& found, const std::string& where) 
   infer_blocks(reader, config);
   infer_head(reader, config);
   if (config.embedding.positions == PositionKind::kLearned) infer_grid(reader, config);
+  // OpenAI's loader takes 64 columns a head; its files do not say it.
+  constexpr size_t kClipHeadWidth = 64;
+  if (found.layout->name == "OpenAI CLIP" && config.encoder.heads == 0)
+    config.encoder.heads = config.encoder.key_value_heads =
+        std::max<size_t>(1, config.encoder.width / kClipHeadWidth);
   return config;
 }
 
