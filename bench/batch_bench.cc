@@ -121,7 +121,8 @@ void batch(const Material& material) {
                     output = material.output();
   const std::vector<const char*> arguments{"-m",           model.c_str(), images.c_str(), "-o",
                                            output.c_str(), "--restart",   "--quiet"};
-  if (tools::run_batch(arguments) != 0) throw std::runtime_error("vit batch failed");
+  if (tools::run_command(tools::batch_command(), arguments) != 0)
+    throw std::runtime_error("vit batch failed");
 }
 
 template <typename Function>

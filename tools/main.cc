@@ -1,7 +1,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 
-#include "tools/cli/command.h"
+#include "tools/commands.h"
 
 namespace {
 
@@ -27,5 +27,5 @@ void give_images_back() {
 int main(int argc, char** argv) {
   occupy_standard_streams();
   give_images_back();
-  return vit::tools::run_program({argv + (argc > 0 ? 1 : 0), argv + argc});
+  return vit::tools::run_program(vit::tools::commands(), {argv + (argc > 0 ? 1 : 0), argv + argc});
 }

@@ -49,6 +49,19 @@ TEST(Program, NamesACommandThatIsLikeNoOther) {
               HasSubstr("vit: unknown option '--verson', did you mean '--version'?\n"));
 }
 
+TEST(Program, SaysTheNewNameOfARenamedCommand) {
+  const Finished finished = run({"merge", "classes.csv"});
+  EXPECT_EQ(finished.status, 2);
+  EXPECT_EQ(finished.err, "vit: the command 'merge' is now called 'join'\nvit: see 'vit --help'\n");
+}
+
+TEST(Program, SaysTheNewNamesOfRenamedOptions) {
+  EXPECT_THAT(run({"classify", "--merge", "3", "a.jpg"}).err,
+              HasSubstr("unknown option '--merge', did you mean '--merge-tokens'?\n"));
+  EXPECT_THAT(run({"classify", "--ablate", "0:0", "a.jpg"}).err,
+              HasSubstr("unknown option '--ablate', did you mean '--disable-heads'?\n"));
+}
+
 TEST(ClassifyHelp, IsTheSameByEitherWay) {
   const Finished by_option = run({"classify", "--help"});
   const Finished by_command = run({"help", "classify"});

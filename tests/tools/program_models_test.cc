@@ -157,8 +157,17 @@ TEST(Convert, SaysGotAndExpected) {
   const Folder folder;
   const Finished one = run({"convert", "a"});
   EXPECT_EQ(one.status, 2);
-  EXPECT_THAT(one.err, HasSubstr("vit: 1 operands given, expected two: the model and the file to "
-                                 "write\n"));
+  EXPECT_THAT(one.err,
+              HasSubstr("vit: 'a' names no file to write, expected OUTPUT.safetensors; the "
+                        "model comes before it or with -m\n"));
+  const Finished none = run({"convert"});
+  EXPECT_EQ(none.status, 2);
+  EXPECT_THAT(none.err,
+              HasSubstr("vit: no operand given, expected the file to write, and the model "
+                        "before it unless -m gives it\n"));
+  const Finished both = run({"convert", "-m", "a", "b", "c.safetensors"});
+  EXPECT_EQ(both.status, 2);
+  EXPECT_THAT(both.err, HasSubstr("vit: 2 operands given, expected the file to write"));
   const Finished dtype = run({"convert", "--dtype", "int4", golden("timm_vit"), folder.path("m")});
   EXPECT_EQ(dtype.status, 2);
   EXPECT_THAT(dtype.err,
@@ -212,6 +221,41 @@ TEST(Info, TakesTheNumberOfHeads) {
                                       "1 to 1024\n"));
 }
 
+TEST(ModelOption, MeansTheSameAsTheOperandInEveryCommandThatTakesBoth) {
+  const Folder folder;
+  const std::string model = golden("timm_vit");
+  EXPECT_EQ(run({"info", "-m", model}).out, run({"info", model}).out);
+  const auto heads = [&](const std::vector<std::string>& by) {
+    std::vector<std::string> arguments{"heads", "--images", golden_image("timm_vit")};
+    arguments.insert(arguments.end(), by.begin(), by.end());
+    return run(arguments).out;
+  };
+  EXPECT_EQ(heads({"-m", model}), heads({model}));
+  EXPECT_EQ(run({"convert", "-m", model, folder.path("a.safetensors")}).status, 0);
+  EXPECT_EQ(run({"convert", model, folder.path("b.safetensors")}).status, 0);
+  EXPECT_EQ(read_file(folder.path("a.safetensors")), read_file(folder.path("b.safetensors")));
+  EXPECT_EQ(run({"info", "-m", model, model}).status, 2);
+}
+
+TEST(ModelOption, FallsBackToTheVariableInEveryCommand) {
+  const Folder folder;
+  const std::string model = golden("timm_vit"), image = golden_image("timm_vit");
+  const auto run_with = [&](const std::vector<std::string>& arguments) {
+    Call call;
+    call.arguments = arguments;
+    call.environment = {"VIT_MODEL=" + model};
+    return run(call);
+  };
+  EXPECT_EQ(run_with({"info", "--json"}).out, run({"info", "--json", "-m", model}).out);
+  EXPECT_EQ(run_with({"embed", image, "-o", "-"}).out,
+            run({"embed", "-m", model, image, "-o", "-"}).out);
+  EXPECT_EQ(run_with({"heads", "--images", image}).out,
+            run({"heads", "-m", model, "--images", image}).out);
+  EXPECT_EQ(run_with({"convert", folder.path("a.safetensors")}).status, 0);
+  EXPECT_EQ(run({"convert", "-m", model, folder.path("b.safetensors")}).status, 0);
+  EXPECT_EQ(read_file(folder.path("a.safetensors")), read_file(folder.path("b.safetensors")));
+}
+
 TEST(Info, SaysThatOneModelIsExpected) {
   EXPECT_THAT(run({"info", "a", "b"}).err,
               HasSubstr("vit: 2 models given, expected one at most: a folder, a weight "
@@ -221,11 +265,11 @@ TEST(Info, SaysThatOneModelIsExpected) {
 TEST(Models, ListsTheCatalogue) {
   const Folder home;
   const std::string text = with_cache(home, {"models", "deit_tiny_patch16"}).out;
-  EXPECT_EQ(text,
-            "name                           parameters  input  classes  hub, and what of it is "
-            "pulled\n"
-            "deit_tiny_patch16_224.fb_in1k       5.7 M    224     1000  "
-            "timm/deit_tiny_patch16_224.fb_in1k\n");
+  EXPECT_EQ(
+      text,
+      "name                           parameters  input  classes  repository [downloaded size]\n"
+      "deit_tiny_patch16_224.fb_in1k       5.7 M    224     1000  "
+      "timm/deit_tiny_patch16_224.fb_in1k\n");
   const Finished none = with_cache(home, {"models", "resnet"});
   EXPECT_EQ(none.status, 1);
   EXPECT_EQ(none.err, "vit: no model has 'resnet' in its name\n");

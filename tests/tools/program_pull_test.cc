@@ -304,7 +304,7 @@ TEST(PullUsage, SaysWhatIsExpected) {
   const Finished none = run({"pull"});
   EXPECT_EQ(none.status, 2);
   EXPECT_EQ(none.err,
-            "vit: 0 names given, expected one: a short name that 'vit models' lists, or "
+            "vit: no name given, expected one: a short name that 'vit models' lists, or "
             "OWNER/NAME on the hub\nvit: see 'vit pull --help'\n");
   EXPECT_THAT(run({"pull", "--help"}).out, AllOf(HasSubstr("HF_TOKEN"), HasSubstr("--revision")));
 }

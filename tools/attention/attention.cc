@@ -205,25 +205,30 @@ int show_model(const AttentionSettings& settings, const Classifier& classifier) 
   return 0;
 }
 
-}  // namespace
-
-int run_attention(Arguments arguments) {
-  cxxopts::Options options = attention_options();
-  const auto parsed = parse(options, arguments);
-  if (parsed.count("help")) {
-    write_output(help_text(options, {"", "Map", "Picture", "Image", "Machine"}, kExamples));
-    return 0;
-  }
-  AttentionSettings settings = parse_attention(parsed);
+int run(const cxxopts::ParseResult& arguments) {
+  AttentionSettings settings = parse_attention(arguments);
   check_folder_of(settings.output);
   remove_abandoned(fs::path(settings.output).parent_path());
   const Plan plan = make_plan(settings);
-  const Inspector inspector = make_inspector(settings, parsed);
+  const Inspector inspector = make_inspector(settings, arguments);
   if (plan.files.empty()) return show_model(settings, inspector.classifier);
   check_attention_size(inspector.classifier);
   if (!plan.one) return show_all(settings, inspector, plan);
   show_image(settings, inspector, plan.files.front(), settings.output);
   return 0;
+}
+
+}  // namespace
+
+Command attention_command() {
+  return {.name = "attention",
+          .summary = "show where a model looks in an image",
+          .description = "Show where a model looks in an image.",
+          .usage = "[-m MODEL] -o OUT [OPTION...] IMAGE|FOLDER|-...",
+          .examples = kExamples,
+          .operands = {},  // pictures of the model itself take none
+          .add_options = add_attention_options,
+          .run = run};
 }
 
 }  // namespace vit::tools

@@ -229,10 +229,8 @@ Query parse_query(std::string_view text) {
              "x:PX,y:PX of the image");
 }
 
-cxxopts::Options attention_options() {
+void add_attention_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
-  cxxopts::Options options("vit attention", "Show where a model looks in an image.\n");
-  options.custom_help("[-m MODEL] -o OUT [OPTION...] IMAGE|FOLDER|-...");
   options.add_options(
       "", {
               {"m,model", kModelHelp, text(), "MODEL"},
@@ -240,14 +238,12 @@ cxxopts::Options attention_options() {
                "a picture (.png, .jpg), an explorer to click in (.html), or numbers (.npy, .json); "
                "several images: OUT-NAME each, and an index page",
                text(), "OUT"},
-              {"h,help", "this text"},
           });
   add_map_options(options);
   add_picture_options(options);
   add_quiet_option(options);
   add_model_options(options);
   add_merge_option(options);
-  return options;
 }
 
 AttentionSettings parse_attention(const cxxopts::ParseResult& arguments) {

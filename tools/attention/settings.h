@@ -52,7 +52,7 @@ struct AttentionSettings {
   LookSettings look;
 };
 
-cxxopts::Options attention_options();
+void add_attention_options(cxxopts::Options& options);
 AttentionSettings parse_attention(const cxxopts::ParseResult& arguments);
 
 /// "cls", "distillation", "register:N", "ROW,COL", "x:PX,y:PX", "mean" or "pool".

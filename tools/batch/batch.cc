@@ -22,7 +22,7 @@ constexpr std::string_view kExamples =
     "  find photos -name '*.jpg' -print0 | vit batch -m deit_tiny_patch16_224 -0 - -o - | grep "
     "tabby\n"
     "  vit batch -m deit_tiny_patch16_224 photos/ -o classes.csv --link-to sorted\n"
-    "  mpirun -n 4 vit batch -m deit_tiny_patch16_224 photos/ -o classes.csv && vit merge "
+    "  mpirun -n 4 vit batch -m deit_tiny_patch16_224 photos/ -o classes.csv && vit join "
     "classes.csv\n";
 
 struct BatchSettings {
@@ -34,13 +34,8 @@ struct BatchSettings {
   fs::path sort_folder;
 };
 
-cxxopts::Options batch_options() {
+void add_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
-  cxxopts::Options options(
-      "vit batch",
-      "Name the most likely classes of many images: a row for each input, also for those that\n"
-      "cannot be read. The same command again goes on where it was stopped.\n");
-  options.custom_help("[-m MODEL] [OPTION...] INPUT... -o OUT");
   options.add_options(
       "", {
               {"m,model", kModelHelp, text(), "MODEL"},
@@ -57,13 +52,11 @@ cxxopts::Options batch_options() {
                text(), "DIR"},
               {"link-to", "the same with symbolic links", text(), "DIR"},
               {"csv-safe", "an apostrophe before cells that spreadsheets take for formulas"},
-              {"h,help", "this text"},
           });
   add_run_options(options);
   add_shard_options(options);
   add_model_options(options);
   add_merge_option(options);
-  return options;
 }
 
 ResultKind kind_of(const fs::path& output) {
@@ -143,16 +136,8 @@ void sort_earlier(const BatchSettings& settings, const Json& header, Sorting& so
   if (!sorting.problem().empty()) write_message(sorting.problem());
 }
 
-}  // namespace
-
-int run_batch(Arguments arguments) {
-  cxxopts::Options options = batch_options();
-  const auto parsed = parse(options, arguments);
-  if (parsed.count("help")) {
-    write_output(help_text(options, {"", "Run", "Many machines", "Image", "Machine"}, kExamples));
-    return 0;
-  }
-  BatchSettings settings = parse_batch(parsed);
+int run(const cxxopts::ParseResult& arguments) {
+  BatchSettings settings = parse_batch(arguments);
   // One image per worker from file to answer: each decodes while others compute, and the kernels
   // need not wait for each other.
   settings.model.classifier.threads = 1;
@@ -183,6 +168,21 @@ int run_batch(Arguments arguments) {
                                          sort_earlier(settings, header, sorting, stop);
                                      },
                                  .closing_text = [&] { return sorting.summary(settings.least); }});
+}
+
+}  // namespace
+
+Command batch_command() {
+  return {.name = "batch",
+          .summary = "the same for whole folders: a row for each, into a file",
+          .description =
+              "Name the most likely classes of many images: a row for each input, also for those "
+              "that\ncannot be read. The same command again resumes a run that was stopped.",
+          .usage = "[-m MODEL] [OPTION...] INPUT... -o OUT",
+          .examples = kExamples,
+          .operands = kInputOperands,
+          .add_options = add_options,
+          .run = run};
 }
 
 }  // namespace vit::tools

@@ -1,10 +1,10 @@
 /// `vit batch`: the classes of many images, a row for each.
 #pragma once
 
-#include "tools/cli/options.h"
+#include "tools/cli/command.h"
 
 namespace vit::tools {
 
-int run_batch(Arguments arguments);
+Command batch_command();
 
 }  // namespace vit::tools

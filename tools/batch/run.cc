@@ -209,7 +209,7 @@ class Run {
   }
 
   /// The row's place in the file, for ever. A shard counts the listing instead, behind what it had
-  /// counted when the folder was another: `vit merge` joins the shards by these.
+  /// counted when the folder was another: `vit join` joins the shards by these.
   std::uint64_t next_number(const Input& input) {
     if (settings_.keep_numbers) return input.number;
     if (!settings_.shard) return done_.rows() + written_ + 1;

@@ -12,7 +12,7 @@
 #include "tools/batch/results/marker.h"
 #include "tools/batch/results/results.h"
 #include "tools/batch/shard.h"
-#include "tools/cli/options.h"
+#include "tools/cli/command.h"
 #include "tools/output/json.h"
 
 namespace vit::tools {
@@ -31,6 +31,10 @@ struct RunSettings {
   bool quiet = false;
   PipelineSize size;
 };
+
+/// The inputs of a run, for the command table.
+inline constexpr Operands kInputOperands{
+    .least = 1, .noun = "input", .expected = "folders, files, patterns, .tar files, @LIST or -"};
 
 /// -o, --restart, --retry-failed, --strict, --null as the group "", --batch and --quiet.
 void add_run_options(cxxopts::Options& options);

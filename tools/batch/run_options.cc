@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kWindowPerWorker = 16;
 
-/// What goes to standard output cannot be gone on with.
+/// Output to standard output cannot be resumed.
 void check_output(const RunSettings& run) {
   if (run.kind != ResultKind::kStandardOutput) return;
   if (run.shard)
@@ -22,7 +22,7 @@ void check_output(const RunSettings& run) {
                ") cannot go to standard output, expected -o FILE: each part writes its own");
   if (run.restart || run.retry_failed)
     fail_usage(run.restart ? "--restart" : "--retry-failed",
-               " needs an output that can be gone on with, expected -o FILE");
+               " needs a resumable output; use -o FILE");
 }
 
 }  // namespace
@@ -47,8 +47,6 @@ RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t thr
   RunSettings settings;
   settings.inputs.operands = arguments.unmatched();
   settings.inputs.separator = arguments.count("null") ? '\0' : '\n';
-  if (settings.inputs.operands.empty())
-    fail_usage("no input given, expected folders, files, patterns, .tar files, @LIST or -");
   for (const auto& operand : settings.inputs.operands)
     if (operand.starts_with('@') && access(operand.c_str() + 1, R_OK) != 0)
       fail_usage("'", operand, "': cannot read this list: ", std::strerror(errno));

@@ -31,16 +31,12 @@ struct Settings {
   bool logits = false;
 };
 
-cxxopts::Options classify_options() {
+void add_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
   const auto text_or = [&](const char* value) { return text()->default_value(value); };
-  cxxopts::Options options(
-      "vit classify", "Name the most likely classes of each image (JPEG, PNG, WebP, BMP, TIFF).\n");
-  options.custom_help("[-m MODEL] [OPTION...] IMAGE...");
   options.add_options("", {
                               {"m,model", kModelHelp, text(), "MODEL"},
                               {"k,top", "classes per image", text_or("5"), "N"},
-                              {"h,help", "this text"},
                           });
   options.add_options(
       "Output",
@@ -55,13 +51,6 @@ cxxopts::Options classify_options() {
   add_quiet_option(options);
   add_model_options(options);
   add_merge_option(options);
-  return options;
-}
-
-void check_operands(const Settings& settings) {
-  if (settings.files.empty())
-    fail_usage("no image given, expected one or more files, or - for one on standard input");
-  check_standard_input(settings.files);
 }
 
 Settings parse_settings(const cxxopts::ParseResult& arguments) {
@@ -76,14 +65,14 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   settings.top = parse_count("--top", text("top"), 1, 1'000'000);
   settings.json = arguments.count("json") != 0;
   settings.logits = arguments.count("logits") != 0;
-  check_operands(settings);
+  check_standard_input(settings.files);
   return settings;
 }
 
 /// Collects images into batches and writes the results in the order of the command line.
-class Run {
+class ClassifyRun {
  public:
-  Run(const Settings& settings, const Classifier& classifier)
+  ClassifyRun(const Settings& settings, const Classifier& classifier)
       : settings_(settings),
         classifier_(classifier),
         style_(output_style()),
@@ -203,21 +192,28 @@ class Run {
   bool failed_ = false;
 };
 
-}  // namespace
-
-int run_classify(Arguments arguments) {
-  cxxopts::Options options = classify_options();
-  const auto parsed = parse(options, arguments);
-  if (parsed.count("help")) {
-    write_output(help_text(options, {"", "Image", "Output", "Machine"}, kExamples));
-    return 0;
-  }
-  const Settings settings = parse_settings(parsed);
+int run(const cxxopts::ParseResult& arguments) {
+  const Settings settings = parse_settings(arguments);
   const Classifier classifier = load_classifier(settings.model);
   if (classifier.config().head.classes == 0)
     fail(settings.model.model, ": ", classifier.name(), " has no classifier, its output is ",
          classifier.config().outputs(), " features; give a model with a classification head");
-  return Run(settings, classifier).classify_all();
+  return ClassifyRun(settings, classifier).classify_all();
+}
+
+}  // namespace
+
+Command classify_command() {
+  return {.name = "classify",
+          .summary = "name the most likely classes of images",
+          .description = "Name the most likely classes of each image (JPEG, PNG, WebP, BMP, TIFF).",
+          .usage = "[-m MODEL] [OPTION...] IMAGE...",
+          .examples = kExamples,
+          .operands = {.least = 1,
+                       .noun = "image",
+                       .expected = "one or more files, or - for one on standard input"},
+          .add_options = add_options,
+          .run = run};
 }
 
 }  // namespace vit::tools

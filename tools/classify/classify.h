@@ -1,11 +1,10 @@
 /// vit classify: name the most likely classes of each image.
 #pragma once
 
-#include "tools/cli/options.h"
+#include "tools/cli/command.h"
 
 namespace vit::tools {
 
-/// The exit status: 0, or 1 where an image could not be classified.
-int run_classify(Arguments arguments);
+Command classify_command();
 
 }  // namespace vit::tools

@@ -4,46 +4,29 @@
 #include <array>
 #include <new>
 
-#include "tools/attention/attention.h"
-#include "tools/batch/batch.h"
-#include "tools/classify/classify.h"
-#include "tools/convert/convert.h"
-#include "tools/embed/embed.h"
-#include "tools/eval/eval.h"
-#include "tools/heads/heads.h"
-#include "tools/info/info.h"
-#include "tools/join/join.h"
-#include "tools/models/models.h"
 #include "tools/output/terminal.h"
-#include "tools/pull/pull.h"
-#include "tools/train/train.h"
 #include "vit/base/thread_error.h"
 
 namespace vit::tools {
 namespace {
 
-constexpr std::array kCommands{
-    Command{"classify", "name the most likely classes of images", run_classify},
-    Command{"batch", "the same for whole folders: a row for each, into a file", run_batch},
-    Command{"eval", "say how often a model is right, and where it is wrong", run_eval},
-    Command{"merge", "join what many machines have written", run_merge},
-    Command{"embed", "write the features of whole folders", run_embed},
-    Command{"attention", "show where a model looks in an image", run_attention},
-    Command{"heads", "say what every attention head does", run_heads},
-    Command{"info", "say what a model is", run_info},
-    Command{"convert", "write a model as one self-contained file", run_convert},
-    Command{"train", "train a model on your own classes", run_train},
-    Command{"pull", "fetch a model from the Hugging Face hub", run_pull},
-    Command{"models", "list the models that can be pulled, and those that are", run_models},
-};
+/// The order of the groups of options in every help text.
+constexpr std::array kGroups{"",    "Map",           "Picture", "Model",  "Learning", "Images",
+                             "Run", "Many machines", "Image",   "Output", "Machine"};
+
+/// Commands that had another name in earlier versions.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kRenamed{
+    {{"merge", "join"}}};
+
+using Commands = std::span<const Command>;
 
 std::string version_text() {
   return "vit " VIT_VERSION "\n";
 }
 
-std::string overview() {
+std::string overview(Commands commands) {
   size_t widest = 0;
-  for (const auto& command : kCommands) widest = std::max(widest, command.name.size());
+  for (const auto& command : commands) widest = std::max(widest, command.name.size());
   std::string text =
       "Vision Transformer image classifier toolkit\n"
       "\n"
@@ -51,7 +34,7 @@ std::string overview() {
       "  vit COMMAND [OPTION...]\n"
       "\n"
       "Commands:\n";
-  for (const auto& command : kCommands) {
+  for (const auto& command : commands) {
     text += "  " + std::string(command.name) + std::string(widest - command.name.size() + 3, ' ');
     text += std::string(command.summary) + '\n';
   }
@@ -61,11 +44,13 @@ std::string overview() {
          "  vit --version        the version\n";
 }
 
-const Command& find_command(std::string_view name) {
-  const auto found = std::ranges::find(kCommands, name, &Command::name);
-  if (found != kCommands.end()) return *found;
+const Command& find_command(Commands commands, std::string_view name) {
+  const auto found = std::ranges::find(commands, name, &Command::name);
+  if (found != commands.end()) return *found;
+  for (const auto& [before, now] : kRenamed)
+    if (name == before) fail_usage("the command '", before, "' is now called '", now, "'");
   std::vector<std::string> names{"help"};
-  for (const auto& command : kCommands) names.emplace_back(command.name);
+  for (const auto& command : commands) names.emplace_back(command.name);
   const bool option = name.starts_with('-');
   if (option) names = {"--help", "--version"};
   const std::string meant = nearest(name, names);
@@ -74,39 +59,71 @@ const Command& find_command(std::string_view name) {
   fail_usage("unknown ", kind, " '", name, "', did you mean '", meant, "'?");
 }
 
-int run_help(Arguments topics) {
-  if (topics.empty()) {
-    write_output(overview());
-    return 0;
-  }
-  const std::array<const char*, 1> help{"--help"};
-  return find_command(topics.front()).run(help);
+std::string help_text(const Command& command) {
+  cxxopts::Options options = options_of(command);
+  const auto present = options.groups();
+  std::vector<std::string> groups;
+  for (const auto* group : kGroups)
+    if (std::ranges::find(present, group) != present.end()) groups.emplace_back(group);
+  return help_text(options, groups, command.examples);
+}
+
+void check_operands(const Command& command, const cxxopts::ParseResult& parsed) {
+  const Operands& rule = command.operands;
+  const size_t given = parsed.unmatched().size();
+  const size_t most = rule.most - (rule.model_first && parsed.count("model") ? 1 : 0);
+  if (given >= rule.least && given <= most) return;
+  if (given == 0) fail_usage("no ", rule.noun, " given, expected ", rule.expected);
+  fail_usage(given, " ", rule.noun, given == 1 ? "" : "s", " given, expected ", rule.expected);
+}
+
+int run_help(Commands commands, Arguments topics) {
+  write_output(topics.empty() ? overview(commands)
+                              : help_text(find_command(commands, topics.front())));
+  return 0;
 }
 
 /// `command` is set as soon as it is known, for the hint under a usage error.
-int dispatch(Arguments arguments, std::string& command) {
-  if (arguments.empty()) fail_usage("no command given\n", overview());
+int dispatch(Commands commands, Arguments arguments, std::string& command) {
+  if (arguments.empty()) fail_usage("no command given\n", overview(commands));
   const std::string_view first = arguments.front();
-  if (first == "--help" || first == "-h" || first == "help") return run_help(arguments.subspan(1));
+  if (first == "--help" || first == "-h" || first == "help")
+    return run_help(commands, arguments.subspan(1));
   if (first == "--version" || first == "-V") {
     write_output(version_text());
     return 0;
   }
-  const Command& chosen = find_command(first);
+  const Command& chosen = find_command(commands, first);
   command = chosen.name;
-  return chosen.run(arguments.subspan(1));
+  return run_command(chosen, arguments.subspan(1));
 }
 
 }  // namespace
 
-std::span<const Command> commands() {
-  return kCommands;
+cxxopts::Options options_of(const Command& command) {
+  cxxopts::Options options("vit " + std::string(command.name),
+                           std::string(command.description) + "\n");
+  options.custom_help(std::string(command.usage));
+  command.add_options(options);
+  options.add_options("", {{"h,help", "this text"}});
+  return options;
 }
 
-int run_program(Arguments arguments) {
+int run_command(const Command& command, Arguments arguments) {
+  cxxopts::Options options = options_of(command);
+  const auto parsed = parse(options, arguments);
+  if (parsed.count("help")) {
+    write_output(help_text(command));
+    return 0;
+  }
+  check_operands(command, parsed);
+  return command.run(parsed);
+}
+
+int run_program(Commands commands, Arguments arguments) {
   std::string command;
   try {
-    return dispatch(arguments, command);
+    return dispatch(commands, arguments, command);
   } catch (const UsageError& error) {
     write_message(error.what());
     if (!arguments.empty())

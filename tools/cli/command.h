@@ -1,6 +1,8 @@
-/// The subcommands, and what happens around them: help, suggestions, errors to exit codes.
+/// A subcommand as data. Help, parsing and the check of operands happen here, once for all of them.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -8,15 +10,32 @@
 
 namespace vit::tools {
 
-struct Command {
-  std::string_view name;
-  std::string_view summary;
-  int (*run)(Arguments arguments);
+/// What a command line may hold besides options.
+struct Operands {
+  size_t least = 0;
+  size_t most = std::numeric_limits<size_t>::max();
+  std::string_view noun;      ///< "image"
+  std::string_view expected;  ///< "one or more files, or - for one on standard input"
+  bool model_first = false;   ///< the first of `most` is the model, unless -m gives it
 };
 
-std::span<const Command> commands();
+struct Command {
+  std::string_view name;
+  std::string_view summary;      ///< in the list of commands
+  std::string_view description;  ///< above the options
+  std::string_view usage;        ///< after "vit NAME"
+  std::string_view examples;     ///< below the options
+  Operands operands;
+  void (*add_options)(cxxopts::Options& options);  ///< all but --help
+  int (*run)(const cxxopts::ParseResult& arguments);
+};
 
-/// The whole program. 0: done; 1: something went wrong; 2: it was called wrongly.
-int run_program(Arguments arguments);
+cxxopts::Options options_of(const Command& command);
+
+/// Parses, answers --help, checks the operands and runs. Throws a UsageError.
+int run_command(const Command& command, Arguments arguments);
+
+/// The whole program. 0: done; 1: something went wrong; 2: wrong usage.
+int run_program(std::span<const Command> commands, Arguments arguments);
 
 }  // namespace vit::tools

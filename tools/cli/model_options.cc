@@ -137,6 +137,17 @@ ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
   return settings;
 }
 
+ModelOperand split_model(const cxxopts::ParseResult& arguments, size_t others) {
+  ModelOperand split{"", arguments.unmatched()};
+  if (arguments.count("model")) {
+    split.model = arguments["model"].as<std::string>();
+  } else if (split.operands.size() > others) {
+    split.model = split.operands.front();
+    split.operands.erase(split.operands.begin());
+  }
+  return split;
+}
+
 patch::DecodeOptions ModelSettings::decoding(patch::PixelBudget* budget,
                                              const std::atomic<bool>* stop) const {
   patch::DecodeOptions options(exif);

@@ -35,6 +35,13 @@ void add_model_options(cxxopts::Options& options);
 void add_merge_option(cxxopts::Options& options);
 ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments);
 
+/// A model that -m gives, or the operand before `others` other ones.
+struct ModelOperand {
+  std::string model;  ///< empty: $VIT_MODEL or the one that comes with vit
+  std::vector<std::string> operands;
+};
+ModelOperand split_model(const cxxopts::ParseResult& arguments, size_t others);
+
 /// --quiet, for commands that have nothing else to be quiet about.
 void add_quiet_option(cxxopts::Options& options);
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tools/cli/cache.h"
+#include "tools/cli/model_options.h"
 #include "tools/output/file.h"
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
@@ -18,27 +19,22 @@ namespace fs = std::filesystem;
 using weights::DType;
 
 constexpr std::string_view kExamples =
-    "  vit convert deit_tiny_patch16_224 deit_tiny.safetensors\n"
-    "  vit convert --dtype bf16 vit_b_16.pth vit_b_16.safetensors\n"
-    "  vit convert --dtype int8 deit_tiny_patch16_224 deit_tiny_int8.safetensors\n";
+    "  vit convert -m deit_tiny_patch16_224 deit_tiny.safetensors\n"
+    "  vit convert -m vit_b_16.pth --dtype bf16 vit_b_16.safetensors\n"
+    "  vit convert -m deit_tiny_patch16_224 --dtype int8 deit_tiny_int8.safetensors\n";
 
-cxxopts::Options convert_options() {
+void add_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
-  cxxopts::Options options("vit convert",
-                           "Write a model as one safetensors file that holds its configuration, "
-                           "recipe and labels too.\n");
-  options.custom_help("[OPTION...] MODEL OUTPUT");
   options.add_options(
       "", {
+              {"m,model", kModelHelp, text(), "MODEL"},
               {"dtype",
                "f32, f16 or bf16 for the large weights, or int8 for those of the blocks; unless "
                "given, what the model has, so that nothing is lost",
                text(), "TYPE"},
               {"force", "overwrite OUTPUT"},
               {"heads", "attention heads, for a weight file that does not say", text(), "N"},
-              {"h,help", "this text"},
           });
-  return options;
 }
 
 std::optional<DType> dtype_in(const cxxopts::ParseResult& parsed) {
@@ -48,7 +44,13 @@ std::optional<DType> dtype_in(const cxxopts::ParseResult& parsed) {
       {{"f32", DType::kF32}, {"f16", DType::kF16}, {"bf16", DType::kBf16}, {"int8", DType::kI8}});
 }
 
-int convert(const cxxopts::ParseResult& parsed, const std::string& model, const fs::path& output) {
+int run(const cxxopts::ParseResult& parsed) {
+  const auto [model, operands] = split_model(parsed, 1);
+  const fs::path output = operands.front();
+  // One operand alone is more often a model whose output was forgotten.
+  if (model.empty() && output.extension() != ".safetensors")
+    fail_usage("'", output.string(), "' names no file to write, expected OUTPUT.safetensors; the ",
+               "model comes before it or with -m");
   const auto chosen = dtype_in(parsed);
   const size_t heads = parsed.count("heads")
                            ? parse_count("--heads", parsed["heads"].as<std::string>(), 1, 1024)
@@ -70,17 +72,21 @@ int convert(const cxxopts::ParseResult& parsed, const std::string& model, const 
 
 }  // namespace
 
-int run_convert(Arguments arguments) {
-  cxxopts::Options options = convert_options();
-  const auto parsed = parse(options, arguments);
-  if (parsed.count("help")) {
-    write_output(help_text(options, {""}, kExamples));
-    return 0;
-  }
-  const auto& operands = parsed.unmatched();
-  if (operands.size() != 2)
-    fail_usage(operands.size(), " operands given, expected two: the model and the file to write");
-  return convert(parsed, operands[0], operands[1]);
+Command convert_command() {
+  return {.name = "convert",
+          .summary = "write a model as one self-contained file",
+          .description =
+              "Write a model as one safetensors file that holds its configuration, "
+              "recipe and labels too.",
+          .usage = "[-m MODEL] [OPTION...] OUTPUT",
+          .examples = kExamples,
+          .operands = {.least = 1,
+                       .most = 2,
+                       .noun = "operand",
+                       .expected = "the file to write, and the model before it unless -m gives it",
+                       .model_first = true},
+          .add_options = add_options,
+          .run = run};
 }
 
 }  // namespace vit::tools

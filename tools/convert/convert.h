@@ -1,10 +1,10 @@
 /// `vit convert`: any checkpoint to one self-contained file.
 #pragma once
 
-#include "tools/cli/options.h"
+#include "tools/cli/command.h"
 
 namespace vit::tools {
 
-int run_convert(Arguments arguments);
+Command convert_command();
 
 }  // namespace vit::tools

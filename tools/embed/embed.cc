@@ -25,18 +25,11 @@ struct EmbedSettings {
   bool normalize = false;
 };
 
-cxxopts::Options embed_options() {
+void add_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
-  cxxopts::Options options(
-      "vit embed",
-      "Write the features of many images: numbers that are alike where images are. A row for each\n"
-      "input, also for those that cannot be read (NaN). The same command again goes on where it\n"
-      "was stopped.\n");
-  options.custom_help("-m MODEL [OPTION...] INPUT... -o OUT");
   options.add_options(
       "", {
-              {"m,model", "a folder with weights and config.json, a weight file, or a pulled model",
-               text(), "MODEL"},
+              {"m,model", kModelHelp, text(), "MODEL"},
               {"o,output",
                "where the rows go: .npy, with a list of them in OUT.npy.jsonl; .jsonl; or - for "
                "JSONL on standard output",
@@ -46,21 +39,15 @@ cxxopts::Options embed_options() {
                "where the model has it unless given, else mean",
                text(), "WHICH"},
               {"normalize", "divide each vector by its length"},
-              {"h,help", "this text"},
           });
   add_run_options(options);
   add_shard_options(options);
   add_model_options(options);
-  return options;
 }
 
 EmbedSettings parse_embed(const cxxopts::ParseResult& arguments) {
   EmbedSettings settings;
   settings.model = parse_model_settings(arguments);
-  if (settings.model.model.empty())
-    fail_usage(
-        "no model given, expected -m MODEL: a folder with weights and config.json, a weight file "
-        "or the name of a pulled model");
   if (arguments.count("features"))
     settings.kind = parse_choice<FeatureKind>("--features", arguments["features"].as<std::string>(),
                                               {{"cls", FeatureKind::kClass},
@@ -93,16 +80,8 @@ void normalize(std::span<float> numbers, size_t width) {
   }
 }
 
-}  // namespace
-
-int run_embed(Arguments arguments) {
-  cxxopts::Options options = embed_options();
-  const auto parsed = parse(options, arguments);
-  if (parsed.count("help")) {
-    write_output(help_text(options, {"", "Run", "Many machines", "Image", "Machine"}, kExamples));
-    return 0;
-  }
-  EmbedSettings settings = parse_embed(parsed);
+int run(const cxxopts::ParseResult& arguments) {
+  EmbedSettings settings = parse_embed(arguments);
   settings.model.classifier.threads = 1;  // one image per worker, as in `vit batch`
   const Classifier classifier = load_classifier(settings.model);
   const ModelConfig& config = classifier.config();
@@ -128,6 +107,22 @@ int run_embed(Arguments arguments) {
   return run_rows(settings.run, {.header = make_header("embed", settings.model, classifier, wanted),
                                  .answer = answer,
                                  .before_writing = {}});
+}
+
+}  // namespace
+
+Command embed_command() {
+  return {.name = "embed",
+          .summary = "write the features of whole folders",
+          .description =
+              "Write the features of many images: vectors that are similar where images are. A row "
+              "for each\ninput, also for those that cannot be read (NaN). The same command again "
+              "resumes a run that\nwas stopped.",
+          .usage = "[-m MODEL] [OPTION...] INPUT... -o OUT",
+          .examples = kExamples,
+          .operands = kInputOperands,
+          .add_options = add_options,
+          .run = run};
 }
 
 }  // namespace vit::tools

@@ -1,10 +1,10 @@
 /// `vit embed`: what the encoder makes of many images, for search and clustering.
 #pragma once
 
-#include "tools/cli/options.h"
+#include "tools/cli/command.h"
 
 namespace vit::tools {
 
-int run_embed(Arguments arguments);
+Command embed_command();
 
 }  // namespace vit::tools

@@ -39,10 +39,8 @@ struct Settings {
   bool csv_safe = false;
 };
 
-cxxopts::Options eval_options() {
+void add_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
-  cxxopts::Options options("vit eval", "Say how often a model is right, and where it is wrong.\n");
-  options.custom_help("[-m MODEL] [OPTION...] DATA");
   options.add_options(
       "",
       {
@@ -51,7 +49,7 @@ cxxopts::Options eval_options() {
            "a folder for index.html (figures, worst mistakes), confusion.csv, confusion.png and "
            "classes.csv; or a name that ends in .html for the page alone",
            text(), "OUT"},
-          {"worst", "so many mistakes are shown on the page", text()->default_value("24"), "N"},
+          {"worst", "mistakes shown on the page", text()->default_value("24"), "N"},
           {"tta",
            "views of an image whose answers are averaged: none, or mirror for the image and its "
            "mirror image at twice the time (none)",
@@ -59,22 +57,15 @@ cxxopts::Options eval_options() {
           {"json", "one JSON document instead of text"},
           {"csv-safe",
            "an apostrophe before cells of the .csv files that spreadsheets take for formulas"},
-          {"h,help", "this text"},
       });
   add_quiet_option(options);
   add_model_options(options);
-  return options;
 }
 
 Settings parse_settings(const cxxopts::ParseResult& arguments) {
   Settings settings;
   settings.model = parse_model_settings(arguments);
-  const auto& operands = arguments.unmatched();
-  if (operands.size() != 1)
-    fail_usage(operands.size(),
-               " operands given, expected one: a folder of class folders, or a "
-               "CSV file of file,label");
-  settings.data = operands.front();
+  settings.data = arguments.unmatched().front();
   if (arguments.count("output")) settings.output = arguments["output"].as<std::string>();
   settings.worst = parse_count("--worst", arguments["worst"].as<std::string>(), 0, 1000);
   if (arguments.count("tta"))
@@ -126,16 +117,8 @@ Evaluation run_evaluation(const Settings& settings, const Classifier& classifier
   return evaluate(classifier, files.source, settings.worst, hooks, settings.views);
 }
 
-}  // namespace
-
-int run_eval(Arguments arguments) {
-  cxxopts::Options options = eval_options();
-  const auto parsed = parse(options, arguments);
-  if (parsed.count("help")) {
-    write_output(help_text(options, {"", "Image", "Machine"}, kExamples));
-    return 0;
-  }
-  const Settings settings = parse_settings(parsed);
+int run(const cxxopts::ParseResult& arguments) {
+  const Settings settings = parse_settings(arguments);
   const Classifier classifier = load_classifier(settings.model);
   const size_t classes = classifier.config().head.classes;
   if (classes == 0)
@@ -155,6 +138,22 @@ int run_eval(Arguments arguments) {
   if (!settings.output.empty()) write_evaluation(settings.output, report, files.source.read);
   if (!settings.model.quiet) say_skipped(files.skipped);
   return evaluation.unreadable == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+Command eval_command() {
+  return {.name = "eval",
+          .summary = "say how often a model is right, and where it is wrong",
+          .description = "Say how often a model is right, and where it is wrong.",
+          .usage = "[-m MODEL] [OPTION...] DATA",
+          .examples = kExamples,
+          .operands = {.least = 1,
+                       .most = 1,
+                       .noun = "operand",
+                       .expected = "one: a folder of class folders, or a CSV file of file,label"},
+          .add_options = add_options,
+          .run = run};
 }
 
 }  // namespace vit::tools

@@ -1,10 +1,10 @@
 /// vit eval: how often a model is right.
 #pragma once
 
-#include "tools/cli/options.h"
+#include "tools/cli/command.h"
 
 namespace vit::tools {
 
-int run_eval(Arguments arguments);
+Command eval_command();
 
 }  // namespace vit::tools

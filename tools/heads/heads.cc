@@ -27,9 +27,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kExamples =
-    "  vit heads deit_tiny_patch16_224 --images photos/\n"
-    "  vit heads deit_tiny_patch16_224 --images photos/ -o heads.html\n"
-    "  vit heads deit_tiny_patch16_224 --images photos/ -o heads.csv --importance-images 100\n";
+    "  vit heads -m deit_tiny_patch16_224 --images photos/\n"
+    "  vit heads -m deit_tiny_patch16_224 --images photos/ -o heads.html\n"
+    "  vit heads -m deit_tiny_patch16_224 --images photos/ -o heads.csv --importance-images 100\n";
 
 struct Settings {
   ModelSettings model;
@@ -39,13 +39,11 @@ struct Settings {
   size_t importance_images = 16;
 };
 
-cxxopts::Options heads_options() {
+void add_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
-  cxxopts::Options options(
-      "vit heads", "Say what every attention head of a model does, over a set of images.\n");
-  options.custom_help("[MODEL] --images FOLDER [OPTION...]");
   options.add_options(
       "", {
+              {"m,model", kModelHelp, text(), "MODEL"},
               {"images", "a folder of images, or one image", text(), "PATH"},
               {"o,output", "a table unless given; .csv, .json, .png (plots) or .html (report)",
                text(), "OUT"},
@@ -53,13 +51,9 @@ cxxopts::Options heads_options() {
               {"importance-images",
                "silence each head on this many of them and compare the answers; 0: measure none",
                text()->default_value("16"), "N"},
-              {"m,model", "the same as MODEL; neither: $VIT_MODEL or the model that comes with vit",
-               text(), "MODEL"},
-              {"h,help", "this text"},
           });
   add_quiet_option(options);
   add_model_options(options);
-  return options;
 }
 
 void check_output(const std::string& output) {
@@ -73,13 +67,7 @@ void check_output(const std::string& output) {
 Settings parse_settings(const cxxopts::ParseResult& arguments) {
   Settings settings;
   settings.model = parse_model_settings(arguments);
-  const auto& operands = arguments.unmatched();
-  if (settings.model.model.empty() && !operands.empty()) settings.model.model = operands.front();
-  const size_t allowed = arguments.count("model") ? 0 : 1;
-  if (operands.size() > allowed)
-    fail_usage("'", operands.back(),
-               "' is one operand too many, expected one MODEL; images follow "
-               "--images");
+  settings.model.model = split_model(arguments, 0).model;
   if (!arguments.count("images")) fail_usage("no images given, expected --images FOLDER");
   settings.images = {arguments["images"].as<std::string>()};
   if (arguments.count("output")) settings.output = arguments["output"].as<std::string>();
@@ -155,16 +143,8 @@ std::string bytes_for(const std::string& output, const NamedReport& named) {
   return encode_picture(heads_plots(named), ending);
 }
 
-}  // namespace
-
-int run_heads(Arguments arguments) {
-  cxxopts::Options options = heads_options();
-  const auto parsed = parse(options, arguments);
-  if (parsed.count("help")) {
-    write_output(help_text(options, {"", "Image", "Machine"}, kExamples));
-    return 0;
-  }
-  const Settings settings = parse_settings(parsed);
+int run(const cxxopts::ParseResult& arguments) {
+  const Settings settings = parse_settings(arguments);
   check_folder_of(settings.output);
   if (!settings.output.empty()) remove_abandoned(fs::path(settings.output).parent_path());
   ImageFiles found = image_files(settings.images);
@@ -192,6 +172,22 @@ int run_heads(Arguments arguments) {
   else
     write_file(settings.output, bytes_for(settings.output, named));
   return inspection.failed ? 1 : 0;
+}
+
+}  // namespace
+
+Command heads_command() {
+  return {.name = "heads",
+          .summary = "say what every attention head does",
+          .description = "Say what every attention head of a model does, over a set of images.",
+          .usage = "[-m MODEL] --images FOLDER [OPTION...]",
+          .examples = kExamples,
+          .operands = {.most = 1,
+                       .noun = "operand",
+                       .expected = "one model at most; images follow --images",
+                       .model_first = true},
+          .add_options = add_options,
+          .run = run};
 }
 
 }  // namespace vit::tools

@@ -5,6 +5,7 @@
 
 #include "tools/cli/cache.h"
 #include "tools/cli/model_files.h"
+#include "tools/cli/model_options.h"
 #include "tools/info/model_report.h"
 #include "tools/output/terminal.h"
 #include "weights/checkpoint.h"
@@ -18,22 +19,18 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kExamples =
-    "  vit info deit_tiny_patch16_224\n"
-    "  vit info --tensors model.safetensors\n"
-    "  vit info --json model.pth --heads 6 | jq .encoder\n";
+    "  vit info -m deit_tiny_patch16_224\n"
+    "  vit info -m model.safetensors --tensors\n"
+    "  vit info -m model.pth --heads 6 --json | jq .encoder\n";
 
-cxxopts::Options info_options() {
-  cxxopts::Options options("vit info",
-                           "Say what a model is: architecture, sizes, recipe, labels, cost.\n");
-  options.custom_help("[MODEL] [OPTION...]");
+void add_options(cxxopts::Options& options) {
   options.add_options("", {
+                              {"m,model", kModelHelp, cxxopts::value<std::string>(), "MODEL"},
                               {"tensors", "list every tensor of the model"},
                               {"json", "one JSON document instead of text"},
                               {"heads", "attention heads, for a weight file that does not say",
                                cxxopts::value<std::string>(), "N"},
-                              {"h,help", "this text"},
                           });
-  return options;
 }
 
 std::string_view name_of(weights::DType dtype) {
@@ -89,27 +86,31 @@ ModelReport report_on(const std::string& model, size_t heads) {
   return report;
 }
 
+int run(const cxxopts::ParseResult& arguments) {
+  const size_t heads = arguments.count("heads")
+                           ? parse_count("--heads", arguments["heads"].as<std::string>(), 1, 1024)
+                           : 0;
+  const ModelReport report = report_on(split_model(arguments, 0).model, heads);
+  const bool tensors = arguments.count("tensors") != 0;
+  write_output(arguments.count("json") ? to_json(report, tensors) : to_text(report, tensors));
+  return 0;
+}
+
 }  // namespace
 
-int run_info(Arguments arguments) {
-  cxxopts::Options options = info_options();
-  const auto parsed = parse(options, arguments);
-  if (parsed.count("help")) {
-    write_output(help_text(options, {""}, kExamples));
-    return 0;
-  }
-  const auto& operands = parsed.unmatched();
-  if (operands.size() > 1)
-    fail_usage(operands.size(),
-               " models given, expected one at most: a folder, a weight file or the name ",
-               "of a pulled model");
-  const size_t heads = parsed.count("heads")
-                           ? parse_count("--heads", parsed["heads"].as<std::string>(), 1, 1024)
-                           : 0;
-  const ModelReport report = report_on(operands.empty() ? "" : operands.front(), heads);
-  const bool tensors = parsed.count("tensors") != 0;
-  write_output(parsed.count("json") ? to_json(report, tensors) : to_text(report, tensors));
-  return 0;
+Command info_command() {
+  return {.name = "info",
+          .summary = "say what a model is",
+          .description = "Say what a model is: architecture, sizes, recipe, labels, cost.",
+          .usage = "[-m MODEL] [OPTION...]",
+          .examples = kExamples,
+          .operands = {.most = 1,
+                       .noun = "model",
+                       .expected = "one at most: a folder, a weight file or the name of a pulled "
+                                   "model",
+                       .model_first = true},
+          .add_options = add_options,
+          .run = run};
 }
 
 }  // namespace vit::tools

@@ -1,10 +1,10 @@
 /// `vit info`: what a model is.
 #pragma once
 
-#include "tools/cli/options.h"
+#include "tools/cli/command.h"
 
 namespace vit::tools {
 
-int run_info(Arguments arguments);
+Command info_command();
 
 }  // namespace vit::tools

@@ -23,8 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kExamples =
-    "  vit merge classes.csv\n"
-    "  vit merge part/classes-*-of-00004.csv -o classes.csv\n";
+    "  vit join classes.csv\n"
+    "  vit join part/classes-*-of-00004.csv -o classes.csv\n";
 
 /// The files of all shards of one output, checked to be complete and of the same making.
 struct ShardSet {
@@ -35,21 +35,13 @@ struct ShardSet {
   RowShape shape;
 };
 
-cxxopts::Options merge_options() {
-  cxxopts::Options options(
-      "vit merge",
-      "Join the files that the shards of one `vit batch` or `vit embed` have "
-      "written, after checking that\nall are there, complete and from the same "
-      "model. The result is that of one run.\n");
-  options.custom_help("OUT... [-o MERGED]");
+void add_options(cxxopts::Options& options) {
   options.add_options(
       "", {
               {"o,output", "the joined file, the shards' name without -0000I-of-0000N unless given",
-               cxxopts::value<std::string>(), "MERGED"},
+               cxxopts::value<std::string>(), "JOINED"},
               {"q,quiet", "say nothing when all is well"},
-              {"h,help", "this text"},
           });
-  return options;
 }
 
 /// The shards of `output` that lie beside it.
@@ -218,7 +210,7 @@ void allow_many_files() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-std::uint64_t merge(const ShardSet& set, const fs::path& output) {
+std::uint64_t write_joined(const ShardSet& set, const fs::path& output) {
   const fs::path unfinished = output.string() + ".new";
   remove_result(unfinished, set.kind);
   std::uint64_t rows = 0;
@@ -244,17 +236,7 @@ void check_place(const ShardSet& set, const fs::path& output) {
   if (fs::file_size(output) != 0) Results(output, set.kind, {}, {.read_only = true}).read_header();
 }
 
-}  // namespace
-
-int run_merge(Arguments arguments) {
-  cxxopts::Options options = merge_options();
-  const auto parsed = parse(options, arguments);
-  if (parsed.count("help")) {
-    write_output(help_text(options, {""}, kExamples));
-    return 0;
-  }
-  if (parsed.unmatched().empty())
-    fail_usage("nothing to merge, expected the shards' files, or the name they have in common");
+int run(const cxxopts::ParseResult& parsed) {
   const ShardSet set = check(parsed.unmatched());
   const fs::path output = follow_links(
       parsed.count("output") ? fs::path(parsed["output"].as<std::string>()) : set.output);
@@ -264,11 +246,30 @@ int run_merge(Arguments arguments) {
   check_place(set, output);
   const OutputLock lock(output);
   allow_many_files();
-  const std::uint64_t rows = merge(set, output);
+  const std::uint64_t rows = write_joined(set, output);
   if (!parsed.count("quiet"))
     write_message(output.string() + ": " + format_count(rows) + " rows of " +
                   std::to_string(set.files.size()) + " shards");
   return 0;
+}
+
+}  // namespace
+
+Command join_command() {
+  return {
+      .name = "join",
+      .summary = "join what many machines have written",
+      .description =
+          "Join the files that the shards of one `vit batch` or `vit embed` have written, after "
+          "checking that\nall are there, complete and from the same model. The result is that "
+          "of one run.",
+      .usage = "OUT... [-o JOINED]",
+      .examples = kExamples,
+      .operands = {.least = 1,
+                   .noun = "shard",
+                   .expected = "the shards' files, or the name they have in common"},
+      .add_options = add_options,
+      .run = run};
 }
 
 }  // namespace vit::tools

@@ -1,10 +1,10 @@
-/// `vit merge`: the files of many machines into one.
+/// `vit join`: the files of many machines into one.
 #pragma once
 
-#include "tools/cli/options.h"
+#include "tools/cli/command.h"
 
 namespace vit::tools {
 
-int run_merge(Arguments arguments);
+Command join_command();
 
 }  // namespace vit::tools

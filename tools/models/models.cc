@@ -22,16 +22,11 @@ constexpr std::string_view kExamples =
     "  vit models dinov2\n"
     "  vit models --pulled\n";
 
-cxxopts::Options models_options() {
-  cxxopts::Options options("vit models",
-                           "List the models that 'vit pull' knows by name, and those pulled.\n");
-  options.custom_help("[PART OF A NAME] [OPTION...]");
+void add_options(cxxopts::Options& options) {
   options.add_options("", {
                               {"pulled", "only those in the cache"},
                               {"json", "one JSON document instead of text"},
-                              {"h,help", "this text"},
                           });
-  return options;
 }
 
 struct Row {
@@ -82,7 +77,7 @@ std::string text_of(const std::vector<Row>& rows) {
   size_t width = 4;
   for (const auto& row : rows) width = std::max(width, display_width(printable(row.model.name)));
   std::string text =
-      fit("name", width) + "  parameters  input  classes  hub, and what of it is pulled\n";
+      fit("name", width) + "  parameters  input  classes  repository [downloaded size]\n";
   for (const auto& [model, pulled] : rows) {
     const bool known = !model.architecture.empty();
     text += fit(printable(model.name), width);
@@ -120,26 +115,30 @@ std::string json_of(const std::vector<Row>& rows) {
   return json.dump(1, ' ', false, Handler::replace) + "\n";
 }
 
-}  // namespace
-
-int run_models(Arguments arguments) {
-  cxxopts::Options options = models_options();
-  const auto parsed = parse(options, arguments);
-  if (parsed.count("help")) {
-    write_output(help_text(options, {""}, kExamples));
-    return 0;
-  }
-  const auto& operands = parsed.unmatched();
-  if (operands.size() > 1) fail_usage(operands.size(), " parts of a name given, expected one");
+int run(const cxxopts::ParseResult& arguments) {
+  const auto& operands = arguments.unmatched();
   const std::string part = operands.empty() ? "" : operands.front();
-  const auto rows = rows_with(part, parsed.count("pulled") != 0);
-  if (parsed.count("json")) {
+  const auto rows = rows_with(part, arguments.count("pulled") != 0);
+  if (arguments.count("json")) {
     write_output(json_of(rows));
     return 0;
   }
   if (rows.empty() && !part.empty()) fail("no model has '", part, "' in its name");
   write_output(text_of(rows));
   return 0;
+}
+
+}  // namespace
+
+Command models_command() {
+  return {.name = "models",
+          .summary = "list the models that can be pulled, and those that are",
+          .description = "List the models that 'vit pull' knows by name, and those pulled.",
+          .usage = "[PART OF A NAME] [OPTION...]",
+          .examples = kExamples,
+          .operands = {.most = 1, .noun = "part", .expected = "one part of a name"},
+          .add_options = add_options,
+          .run = run};
 }
 
 }  // namespace vit::tools

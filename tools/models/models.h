@@ -1,10 +1,10 @@
 /// `vit models`: the catalogue, and what is in the cache.
 #pragma once
 
-#include "tools/cli/options.h"
+#include "tools/cli/command.h"
 
 namespace vit::tools {
 
-int run_models(Arguments arguments);
+Command models_command();
 
 }  // namespace vit::tools

@@ -23,9 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kExamples =
     "  vit pull deit_tiny_patch16_224\n"
     "  vit pull google/vit-base-patch16-224 && vit classify -m google/vit-base-patch16-224 a.jpg\n"
-    "  HF_TOKEN=… vit pull my/private-model --revision v2\n";
-
-constexpr std::string_view kEnvironment =
+    "  HF_TOKEN=… vit pull my/private-model --revision v2\n"
     "\nEnvironment:\n"
     "  VIT_HOME        the cache folder; else XDG_CACHE_HOME/vit, else ~/.cache/vit\n"
     "  HF_TOKEN        your access token, for private and gated models\n"
@@ -38,17 +36,12 @@ constexpr const char* kWeights[] = {"model.safetensors", kShardIndex, "pytorch_m
                                     "open_clip_model.safetensors", "open_clip_pytorch_model.bin"};
 constexpr const char* kExtensions[] = {".safetensors", ".npz", ".pth", ".pt", ".bin", ".gguf"};
 
-cxxopts::Options pull_options() {
-  cxxopts::Options options(
-      "vit pull", "Fetch a model from the Hugging Face hub; afterwards -m NAME finds it.\n");
-  options.custom_help("NAME [OPTION...]");
+void add_options(cxxopts::Options& options) {
   options.add_options("", {
                               {"revision", "a branch, tag or commit",
                                cxxopts::value<std::string>()->default_value("main"), "NAME"},
                               {"offline", "fetch nothing: succeed only if it is there already"},
-                              {"h,help", "this text"},
                           });
-  return options;
 }
 
 /// A short name or OWNER/NAME to the repository.
@@ -186,23 +179,28 @@ int pull(const std::string& name, const std::string& revision, bool offline) {
   return 0;
 }
 
+int run(const cxxopts::ParseResult& arguments) {
+  const auto revision = arguments["revision"].as<std::string>();
+  if (revision.empty()) fail_usage("option '--revision' got '', expected a branch, tag or commit");
+  return pull(arguments.unmatched().front(), revision,
+              arguments.count("offline") || offline_by_environment());
+}
+
 }  // namespace
 
-int run_pull(Arguments arguments) {
-  cxxopts::Options options = pull_options();
-  const auto parsed = parse(options, arguments);
-  if (parsed.count("help")) {
-    write_output(help_text(options, {""}, kExamples) + std::string(kEnvironment));
-    return 0;
-  }
-  const auto& operands = parsed.unmatched();
-  if (operands.size() != 1)
-    fail_usage(operands.size(),
-               " names given, expected one: a short name that 'vit models' lists, ",
-               "or OWNER/NAME on the hub");
-  const auto revision = parsed["revision"].as<std::string>();
-  if (revision.empty()) fail_usage("option '--revision' got '', expected a branch, tag or commit");
-  return pull(operands.front(), revision, parsed.count("offline") || offline_by_environment());
+Command pull_command() {
+  return {.name = "pull",
+          .summary = "fetch a model from the Hugging Face hub",
+          .description = "Fetch a model from the Hugging Face hub; afterwards -m NAME finds it.",
+          .usage = "NAME [OPTION...]",
+          .examples = kExamples,
+          .operands = {.least = 1,
+                       .most = 1,
+                       .noun = "name",
+                       .expected = "one: a short name that 'vit models' lists, or OWNER/NAME on "
+                                   "the hub"},
+          .add_options = add_options,
+          .run = run};
 }
 
 }  // namespace vit::tools

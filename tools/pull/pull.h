@@ -1,10 +1,10 @@
 /// `vit pull`: a model from the hub into the cache folder.
 #pragma once
 
-#include "tools/cli/options.h"
+#include "tools/cli/command.h"
 
 namespace vit::tools {
 
-int run_pull(Arguments arguments);
+Command pull_command();
 
 }  // namespace vit::tools

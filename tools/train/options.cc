@@ -92,33 +92,24 @@ void add_image_options(cxxopts::Options& options) {
 
 }  // namespace
 
-cxxopts::Options train_options() {
+void add_train_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
-  cxxopts::Options options(
-      "vit train",
-      "Train a model on your own classes: a folder with one folder of images per class (or "
-      "train/ and val/ with such folders), IDX files or CIFAR binaries. Beside the model FILE "
-      "comes FILE.eval/ (report) and, but for a probe, FILE.csv (log), FILE.png (curves) and "
-      "FILE.checkpoint: Ctrl-C saves and stops, --resume goes on.\n");
-  options.custom_help("DATA -o MODEL.safetensors [OPTION...]");
   options.add_options(
       "", {
               {"o,output", "the model file to write", text(), "FILE"},
               {"resume", "continue the run that wrote FILE.checkpoint"},
               {"restart", "overwrite an existing model, and start a new run where one was"},
-              {"h,help", "this text"},
           });
   add_model_options(options);
   add_learning_options(options);
   add_image_options(options);
   options.add_options(
       "Machine", {
-                     {"seed", "another number, another run (0)", text(), "N"},
+                     {"seed", "random seed (0)", text(), "N"},
                      {"threads", "worker threads, all of the machine's unless given", text(), "N"},
                      {"save-every", "seconds between checkpoints (300)", text(), "S"},
                      {"half", "store the model's matrices in 16 bits"},
                  });
-  return options;
 }
 
 }  // namespace vit::tools

@@ -204,11 +204,8 @@ void set_defaults(TrainSettings& settings) {
 TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
   const Reader read(arguments);
   TrainSettings settings;
-  const auto operands = arguments.unmatched();
-  if (operands.size() != 1)
-    fail_usage(operands.size(), " operands given, expected one: the folder with the data");
   if (read.text("output").empty()) fail_usage("no model file given, expected -o FILE.safetensors");
-  settings.data = operands.front();
+  settings.data = arguments.unmatched().front();
   settings.output = read.text("output");
   settings.class_names = read.text("class-names");
   settings.from = read.text("from");

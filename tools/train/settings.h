@@ -57,7 +57,7 @@ struct TrainSettings {
   std::filesystem::path beside(const char* ending) const { return output.string() + ending; }
 };
 
-cxxopts::Options train_options();
+void add_train_options(cxxopts::Options& options);
 TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments);
 
 /// The configuration of a new model for so many classes.

@@ -77,16 +77,8 @@ int train_from_scratch(TrainSettings settings, ThreadPool& pool) {
   return run_training(settings, std::move(network), dataset, pool);
 }
 
-}  // namespace
-
-int run_train(Arguments arguments) {
-  cxxopts::Options options = train_options();
-  const auto parsed = parse(options, arguments);
-  if (parsed.count("help")) {
-    write_output(help_text(options, {"", "Model", "Learning", "Images", "Machine"}, kExamples));
-    return 0;
-  }
-  const TrainSettings settings = parse_train_settings(parsed);
+int run(const cxxopts::ParseResult& arguments) {
+  const TrainSettings settings = parse_train_settings(arguments);
   check_output(settings);
   const OutputLock lock(settings.output);
   ThreadPool pool(settings.threads);
@@ -99,6 +91,26 @@ int run_train(Arguments arguments) {
       return train_finetune(settings, pool);
   }
   return 1;
+}
+
+}  // namespace
+
+Command train_command() {
+  return {.name = "train",
+          .summary = "train a model on your own classes",
+          .description =
+              "Train a model on your own classes: a folder with one folder of images per class (or "
+              "train/ and val/ with such folders), IDX files or CIFAR binaries. Beside the model "
+              "FILE comes FILE.eval/ (report) and, except for a probe, FILE.csv (log), FILE.png "
+              "(curves) and FILE.checkpoint: Ctrl-C saves and stops, --resume continues.",
+          .usage = "DATA -o MODEL.safetensors [OPTION...]",
+          .examples = kExamples,
+          .operands = {.least = 1,
+                       .most = 1,
+                       .noun = "operand",
+                       .expected = "one: the folder with the data"},
+          .add_options = add_train_options,
+          .run = run};
 }
 
 }  // namespace vit::tools

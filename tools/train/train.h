@@ -1,10 +1,10 @@
 /// vit train: your own classes, from a folder of images.
 #pragma once
 
-#include "tools/cli/options.h"
+#include "tools/cli/command.h"
 
 namespace vit::tools {
 
-int run_train(Arguments arguments);
+Command train_command();
 
 }  // namespace vit::tools

@@ -2,13 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "tools/attention/attention.h"
+
 namespace vit::tools {
 namespace {
 
 using interpret::QueryKind;
 
 std::string message_of(const std::vector<const char*>& arguments) {
-  cxxopts::Options options = attention_options();
+  cxxopts::Options options = options_of(attention_command());
   try {
     parse_attention(parse(options, arguments));
   } catch (const UsageError& error) {
@@ -19,7 +21,7 @@ std::string message_of(const std::vector<const char*>& arguments) {
 
 AttentionSettings parsed(std::vector<const char*> arguments) {
   for (const char* word : {"-m", "model", "-o", "out.png", "image.jpg"}) arguments.push_back(word);
-  cxxopts::Options options = attention_options();
+  cxxopts::Options options = options_of(attention_command());
   return parse_attention(parse(options, arguments));
 }
 

@@ -126,7 +126,7 @@ TEST(Embed, MergesItsShards) {
   ASSERT_EQ(embed("hf_vit", {folder.path("in"), "-o", whole}).status, 0);
   for (const auto* part : {"0/3", "1/3", "2/3"})
     ASSERT_EQ(embed("hf_vit", {folder.path("in"), "-o", output, "--shard", part}).status, 0);
-  const Finished merged = run({"merge", output});
+  const Finished merged = run({"join", output});
   ASSERT_EQ(merged.status, 0) << merged.err;
   EXPECT_EQ(read_file(output), read_file(whole));
   EXPECT_EQ(read_file(output + ".jsonl"), read_file(whole + ".jsonl"));

@@ -138,7 +138,7 @@ TEST(Numbers, OfShardsThatHaveGrownTwiceJoinToThoseOfOneRun) {
     for (const auto* name : {"in/00.bmp", "in/007aa.bmp", "in/012a.bmp"})
       folder.write(name, image_bytes());
     run_both();
-    const Finished merged = run({"merge", folder.path(parts)});
+    const Finished merged = run({"join", folder.path(parts)});
     ASSERT_EQ(merged.status, 0) << merged.err;
     EXPECT_EQ(content_of(folder.path(parts)), content_of(folder.path(one))) << format;
     const auto rows = numbered(folder.path(parts));

@@ -115,7 +115,7 @@ TEST(Batch, SaysWhichFilesItPassedOver) {
   ASSERT_EQ(batch({folder.path("in"), "-o", folder.path("s.csv"), "--shard", "0/1"}).status, 0);
   const auto marker = nlohmann::json::parse(read_file(folder.path("s-00000-of-00001.csv.done")));
   EXPECT_EQ(marker["skipped"].dump(), R"({".heic":2,".mp4":1,"no ending":1})");
-  EXPECT_EQ(run({"merge", folder.path("s.csv")}).status, 0);
+  EXPECT_EQ(run({"join", folder.path("s.csv")}).status, 0);
 }
 
 TEST(Batch, CountsEachPhotographOfAPatternOnce) {

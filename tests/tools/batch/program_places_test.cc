@@ -1,4 +1,4 @@
-/// Where `vit batch` and `vit merge` write: links, closed streams, other people's files, leftovers.
+/// Where `vit batch` and `vit join` write: links, closed streams, other people's files, leftovers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -87,16 +87,16 @@ TEST(Places, MergeReplacesNeitherAShardNorSomebodyElsesFile) {
   for (const auto* shard : {"0/2", "1/2"})
     ASSERT_EQ(run_into(folder, "r.csv", {"--shard", shard}).status, 0);
   const std::string first = folder.path("r-00000-of-00002.csv"), before = read_file(first);
-  const Finished shard = run({"merge", folder.path("r.csv"), "-o", first});
+  const Finished shard = run({"join", folder.path("r.csv"), "-o", first});
   EXPECT_EQ(shard.status, 2);
   EXPECT_THAT(shard.err,
               HasSubstr("option '--output' got '" + first + "', which is one of the shards"));
   EXPECT_EQ(read_file(first), before);
   folder.write("thesis.csv", "my thesis\n");
-  EXPECT_EQ(run({"merge", folder.path("r.csv"), "-o", folder.path("thesis.csv")}).status, 1);
+  EXPECT_EQ(run({"join", folder.path("r.csv"), "-o", folder.path("thesis.csv")}).status, 1);
   EXPECT_EQ(read_file(folder.path("thesis.csv")), "my thesis\n");
-  EXPECT_EQ(run({"merge", folder.path("r.csv")}).status, 0);
-  EXPECT_EQ(run({"merge", folder.path("r.csv")}).status, 0) << "its own file is replaced";
+  EXPECT_EQ(run({"join", folder.path("r.csv")}).status, 0);
+  EXPECT_EQ(run({"join", folder.path("r.csv")}).status, 0) << "its own file is replaced";
 }
 
 TEST(Places, ARefusedCommandLeavesAShardComplete) {
@@ -105,7 +105,7 @@ TEST(Places, ARefusedCommandLeavesAShardComplete) {
   ASSERT_EQ(run_into(folder, "r.csv", {"--shard", "0/1"}).status, 0);
   EXPECT_EQ(run_into(folder, "r.csv", {"--shard", "0/1", "--min-probability", "0.3"}).status, 1);
   EXPECT_TRUE(fs::exists(folder.path("r-00000-of-00001.csv.done")));
-  EXPECT_EQ(run({"merge", folder.path("r.csv")}).status, 0);
+  EXPECT_EQ(run({"join", folder.path("r.csv")}).status, 0);
 }
 
 #ifndef __SANITIZE_ADDRESS__  // which must be the first library of a program

@@ -45,7 +45,7 @@ TEST(Shards, MakeUpTheWhole) {
       const std::string name = "n" + std::to_string(count) + "." + format;
       for (size_t i = count; i-- > 0;)
         EXPECT_TRUE(fs::exists(shard(folder, name, i, count) + ".done"));
-      const Finished merged = run({"merge", folder.path(name)});
+      const Finished merged = run({"join", folder.path(name)});
       ASSERT_EQ(merged.status, 0) << merged.err;
       EXPECT_THAT(merged.err,
                   HasSubstr(name + ": 60 rows of " + std::to_string(count) + " shards"));
@@ -71,7 +71,7 @@ TEST(Shards, ComeFromTheEnvironmentOfTheirLauncher) {
       const Finished finished = run(call);
       ASSERT_EQ(finished.status, 0) << finished.err;
     }
-    ASSERT_EQ(run({"merge", "-q", folder.path(name + ".csv")}).status, 0) << name;
+    ASSERT_EQ(run({"join", "-q", folder.path(name + ".csv")}).status, 0) << name;
     EXPECT_EQ(read_file(folder.path(name + ".csv")), expected) << name;
   }
 }
@@ -88,7 +88,7 @@ TEST(Shards, RunUnderMpirun) {
   call.environment = {"OMPI_MCA_plm_rsh_agent=false"};  // one machine: no ssh needed
   const Finished finished = run(call);
   ASSERT_EQ(finished.status, 0) << finished.err;
-  const Finished merged = run({"merge", folder.path("r.csv")});
+  const Finished merged = run({"join", folder.path("r.csv")});
   ASSERT_EQ(merged.status, 0) << merged.err;
   EXPECT_EQ(read_file(folder.path("r.csv")), expected);
 }
@@ -107,7 +107,7 @@ TEST(Shards, RunUnderGnuParallel) {
   call.environment = {"PARALLEL_HOME=" + folder.path("parallel")};
   const Finished finished = run(call);
   ASSERT_EQ(finished.status, 0) << finished.err;
-  const Finished merged = run({"merge", folder.path("r.jsonl")});
+  const Finished merged = run({"join", folder.path("r.jsonl")});
   ASSERT_EQ(merged.status, 0) << merged.err;
   EXPECT_EQ(read_file(folder.path("r.jsonl")), expected);
 }
@@ -118,7 +118,7 @@ TEST(Merge, RefusesWhatIsNotTheWhole) {
   std::vector<std::string> files;
   for (size_t i = 0; i < 3; ++i) files.push_back(shard(folder, "r.csv", i, 3));
   const auto message = [&] {
-    const Finished finished = run({"merge", folder.path("r.csv")});
+    const Finished finished = run({"join", folder.path("r.csv")});
     EXPECT_EQ(finished.status, 1);
     EXPECT_FALSE(fs::exists(folder.path("r.csv"))) << "half a result was written";
     return finished.err;
@@ -149,7 +149,7 @@ TEST(Merge, RefusesWhatIsNotTheWhole) {
   shard(folder, "r.csv", 1, 3);
   EXPECT_THAT(message(), HasSubstr(": was made from another listing than "));
   for (size_t i = 0; i < 3; ++i) shard(folder, "r.csv", i, 3);
-  EXPECT_EQ(run({"merge", folder.path("r.csv")}).status, 0);
+  EXPECT_EQ(run({"join", folder.path("r.csv")}).status, 0);
   EXPECT_EQ(read_file(folder.path("r.csv")), one_run(folder, "one.csv"));
 }
 
@@ -161,7 +161,7 @@ TEST(Merge, RefusesHeadersAndMarkersThatMakeNoSense) {
   fs::remove(file + ".sums");
   const std::string rows = read_file(file), marker = read_file(file + ".done");
   const auto message = [&] {
-    const Finished finished = run({"merge", folder.path("r.jsonl")});
+    const Finished finished = run({"join", folder.path("r.jsonl")});
     EXPECT_EQ(finished.status, 1);
     EXPECT_LT(finished.peak_bytes, size_t{100} << 20);
     return finished.err;
@@ -193,7 +193,7 @@ TEST(Merge, RefusesHeadersAndMarkersThatMakeNoSense) {
     EXPECT_EQ(message(), "vit: " + file + ".done: damaged; run the shard's command again\n");
   }
   folder.write(name + ".done", marker);
-  EXPECT_EQ(run({"merge", folder.path("r.jsonl")}).status, 0);
+  EXPECT_EQ(run({"join", folder.path("r.jsonl")}).status, 0);
 }
 
 TEST(Merge, RefusesAShardWhoseRowsWereChanged) {
@@ -203,7 +203,7 @@ TEST(Merge, RefusesAShardWhoseRowsWereChanged) {
   std::string text = read_file(file);
   text.replace(text.find(",ok,,"), 5, ",ok,x");
   folder.write("r-00000-of-00001.csv", text);
-  const Finished merged = run({"merge", folder.path("r.csv")});
+  const Finished merged = run({"join", folder.path("r.csv")});
   EXPECT_EQ(merged.status, 1);
   EXPECT_THAT(merged.err, HasSubstr(" not what was written, by the checksums in "
                                     "r-00000-of-00001.csv.sums; "));
@@ -253,8 +253,8 @@ TEST(Merge, NeedsNoWriteAccessToItsShards) {
 
 TEST(Merge, ExplainsItsUse) {
   const Folder folder;
-  EXPECT_EQ(run({"merge"}).status, 2);
-  const Finished none = run({"merge", folder.path("r.csv")});
+  EXPECT_EQ(run({"join"}).status, 2);
+  const Finished none = run({"join", folder.path("r.csv")});
   EXPECT_EQ(none.status, 1);
   EXPECT_THAT(none.err, HasSubstr(": there are no shards of this name, expected files such as " +
                                   folder.path("r-00000-of-00004.csv")));

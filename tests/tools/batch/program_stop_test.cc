@@ -90,7 +90,7 @@ TEST(Stop, OfAShardLeavesNoMarker) {
   const std::string file = folder.path("r-00000-of-00001.csv");
   EXPECT_EQ(stopped_amid(call, file, SIGTERM).status, 143);
   EXPECT_FALSE(fs::exists(file + ".done"));
-  const Finished merged = run({"merge", folder.path("r.csv")});
+  const Finished merged = run({"join", folder.path("r.csv")});
   EXPECT_EQ(merged.status, 1);
   EXPECT_THAT(merged.err, HasSubstr("this shard is not complete"));
   EXPECT_EQ(run(call).status, 0);

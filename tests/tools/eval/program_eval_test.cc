@@ -167,7 +167,7 @@ TEST(EvalProgram, SaysWhatIsWrong) {
   const std::string header = folder.write("header.csv", "picture,kind\na.png,2\n");
   const std::string one = folder.write("one.csv", "a.png\n");
   const std::vector<Wrong> cases{
-      {{}, 2, "0 operands given, expected one: a folder of class folders, or a CSV file"},
+      {{}, 2, "no operand given, expected one: a folder of class folders, or a CSV file"},
       {{folder.path("typo"), "--worst", "many"}, 2, "option '--worst' got 'many'"},
       {{folder.path("nowhere")}, 1, "nowhere: no such file or folder"},
       {{folder.path("typo")},

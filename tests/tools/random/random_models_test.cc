@@ -15,7 +15,7 @@
 #include <map>
 
 #include "tests/tools/random/random_command.h"
-#include "tools/cli/command.h"
+#include "tools/commands.h"
 
 #ifdef __SANITIZE_ADDRESS__
 extern "C" void __sanitizer_set_death_callback(void (*callback)());
@@ -111,7 +111,7 @@ Outcome run(const std::vector<std::string>& words) {
   std::fflush(stdout);
   const SilencedOutput silenced;
   Captured output(stdout), messages(stderr);
-  const int status = tools::run_program(arguments);
+  const int status = tools::run_program(tools::commands(), arguments);
   return {words.front(), status, output.text(), messages.text()};
 }
 
