@@ -142,9 +142,9 @@ std::vector<float> logits_with(const std::string& model, std::vector<std::string
 
 TEST(Classify, RunsInLessPrecisionAndWithFewerTokensWhenAsked) {
   const auto exact = logits_with("timm_vit", {});
-  EXPECT_EQ(logits_with("timm_vit", {"--precision", "f32", "--merge", "0"}), exact);
+  EXPECT_EQ(logits_with("timm_vit", {"--precision", "f32", "--merge-tokens", "0"}), exact);
   std::vector<std::vector<float>> others{logits_with("timm_vit", {"--precision", "int8"}),
-                                         logits_with("timm_vit", {"--merge", "2"})};
+                                         logits_with("timm_vit", {"--merge-tokens", "2"})};
   EXPECT_NE(others[0], others[1]);
   for (const auto& other : others) {
     ASSERT_EQ(other.size(), exact.size());
@@ -162,9 +162,9 @@ TEST(Classify, SaysWhatPrecisionAndMergeExpect) {
   const Finished precision = classify("timm_vit", {"--precision", "int4", "a.png"});
   EXPECT_EQ(precision.status, 2);
   EXPECT_THAT(precision.err, HasSubstr("option '--precision' got 'int4', expected f32 or int8\n"));
-  const Finished merge = classify("timm_vit", {"--merge", "many", "a.png"});
+  const Finished merge = classify("timm_vit", {"--merge-tokens", "many", "a.png"});
   EXPECT_EQ(merge.status, 2);
-  EXPECT_THAT(merge.err, HasSubstr("option '--merge' got 'many', expected a whole number"));
+  EXPECT_THAT(merge.err, HasSubstr("option '--merge-tokens' got 'many', expected a whole number"));
 }
 
 TEST(Classify, CallsTheAnswersOfAMultiLabelModelScores) {

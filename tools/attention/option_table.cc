@@ -29,7 +29,8 @@ struct OptionUse {
   bool look = false;
 };
 
-// --merge and --precision are not here: they have reasons of their own, see check_arithmetic().
+// --merge-tokens and --precision are not here: they have reasons of their own, see
+// check_arithmetic().
 constexpr std::array kUses{
     OptionUse{"method", kMaps | kMatrix},
     OptionUse{"layer", kAttention | kMatrix},
@@ -75,9 +76,10 @@ std::string described(const ChosenView& chosen) {
 void check_arithmetic(const cxxopts::ParseResult& arguments, const ChosenView& chosen) {
   const View view = chosen.view;
   const bool of_model = view == View::kPositions || view == View::kFilters;
-  if (arguments.count("merge") && view == View::kRelevance)
+  if (arguments.count("merge-tokens") && view == View::kRelevance)
     fail_usage(
-        "--merge leaves no gradient of its own to each patch, which relevance needs; expected "
+        "--merge-tokens leaves no gradient of its own to each patch, which relevance needs; "
+        "expected "
         "--method attention or rollout");
   const bool int8 =
       arguments.count("precision") && arguments["precision"].as<std::string>() == "int8";
@@ -86,7 +88,7 @@ void check_arithmetic(const cxxopts::ParseResult& arguments, const ChosenView& c
                " is computed in f32; with --precision int8 the answer above it would be of other "
                "arithmetic; expected --precision f32, or a picture of --method attention or "
                "rollout");
-  for (const char* option : {"merge", "precision"})
+  for (const char* option : {"merge-tokens", "precision"})
     if (arguments.count(option) && of_model) refuse({option, kOfImage}, chosen);
 }
 

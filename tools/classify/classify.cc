@@ -45,7 +45,7 @@ void add_options(cxxopts::Options& options) {
           {"logits", "the raw outputs too"},
           {"temperature", "divide the logits by T: above 1 evens the answer, below 1 sharpens it",
            text_or("1"), "T"},
-          {"ablate", "answer without these attention heads, both numbers from 0", text(),
+          {"disable-heads", "attention heads to leave out, both numbers from 0", text(),
            "LAYER:HEAD,..."},
       });
   add_quiet_option(options);
@@ -59,8 +59,8 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   ClassifierOptions& classifier = settings.model.classifier;
   const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
   classifier.temperature = parse_positive("--temperature", text("temperature"));
-  if (arguments.count("ablate"))
-    classifier.disabled_heads = parse_heads("--ablate", text("ablate"));
+  if (arguments.count("disable-heads"))
+    classifier.disabled_heads = parse_heads("--disable-heads", text("disable-heads"));
   settings.files = arguments.unmatched();
   settings.top = parse_count("--top", text("top"), 1, 1'000'000);
   settings.json = arguments.count("json") != 0;

@@ -59,7 +59,7 @@ const Command& find_command(Commands commands, std::string_view name) {
   fail_usage("unknown ", kind, " '", name, "', did you mean '", meant, "'?");
 }
 
-std::string help_text(const Command& command) {
+std::string help_of(const Command& command) {
   cxxopts::Options options = options_of(command);
   const auto present = options.groups();
   std::vector<std::string> groups;
@@ -79,7 +79,7 @@ void check_operands(const Command& command, const cxxopts::ParseResult& parsed) 
 
 int run_help(Commands commands, Arguments topics) {
   write_output(topics.empty() ? overview(commands)
-                              : help_text(find_command(commands, topics.front())));
+                              : help_of(find_command(commands, topics.front())));
   return 0;
 }
 
@@ -113,7 +113,7 @@ int run_command(const Command& command, Arguments arguments) {
   cxxopts::Options options = options_of(command);
   const auto parsed = parse(options, arguments);
   if (parsed.count("help")) {
-    write_output(help_text(command));
+    write_output(help_of(command));
     return 0;
   }
   check_operands(command, parsed);

@@ -97,9 +97,9 @@ void add_model_options(cxxopts::Options& options) {
 
 void add_merge_option(cxxopts::Options& options) {
   options.add_options("Machine",
-                      {{"merge",
-                        "after each layer the N most alike pairs of tokens become one: faster, a "
-                        "little less accurate",
+                      {{"merge-tokens",
+                        "pairs of similar tokens to merge after each layer: faster, a little less "
+                        "accurate",
                         cxxopts::value<std::string>(), "N"}});
 }
 
@@ -132,8 +132,8 @@ ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
         "--precision", text("precision"), {{"f32", Precision::kF32}, {"int8", Precision::kInt8}});
   if (arguments.count("max-tokens"))
     options.most_tokens = parse_count("--max-tokens", text("max-tokens"), 1, size_t{1} << 40);
-  if (arguments.count("merge"))
-    options.merge_tokens = parse_count("--merge", text("merge"), 0, 1'000'000);
+  if (arguments.count("merge-tokens"))
+    options.merge_tokens = parse_count("--merge-tokens", text("merge-tokens"), 0, 1'000'000);
   return settings;
 }
 

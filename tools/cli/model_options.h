@@ -31,7 +31,7 @@ struct ModelSettings {
 /// --image-size, --positions, --exif and --max-pixels as the group "Image"; --threads, --heads and
 /// --precision as "Machine".
 void add_model_options(cxxopts::Options& options);
-/// --merge, in the group "Machine": for what makes sense with fewer tokens.
+/// --merge-tokens, in the group "Machine": for what makes sense with fewer tokens.
 void add_merge_option(cxxopts::Options& options);
 ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments);
 

@@ -10,6 +10,9 @@
 namespace vit::tools {
 namespace {
 
+/// An option that had another name in earlier versions. Others are near enough to be suggested.
+constexpr std::pair<const char*, const char*> kRenamed{"ablate", "disable-heads"};
+
 std::vector<std::string> long_names(const cxxopts::Options& options) {
   std::vector<std::string> names;
   for (const auto& group : options.groups())
@@ -45,7 +48,9 @@ std::string offending_argument(Arguments arguments, const std::string& name) {
 [[noreturn]] void fail_unknown(const cxxopts::Options& options, const std::string& argument) {
   const std::string typed =
       argument.substr(std::min(argument.find_first_not_of('-'), argument.size()));
-  const std::string meant = nearest(typed.substr(0, typed.find('=')), long_names(options));
+  const std::string name = typed.substr(0, typed.find('='));
+  const std::string meant =
+      name == kRenamed.first ? kRenamed.second : nearest(name, long_names(options));
   if (meant.empty() || typed.size() < 2) fail_usage("unknown option '", argument, "'");
   fail_usage("unknown option '", argument, "', did you mean '--", meant, "'?");
 }

@@ -121,10 +121,10 @@ TEST(Attention, DrawsAGridOfAnImageThatIsMuchWiderThanHigh) {
 }
 
 TEST(Attention, DrawsMergedTokensWhereTheirPartsAre) {
-  const auto json = map_of("timm_vit", {"--merge", "3", "--method", "rollout"});
+  const auto json = map_of("timm_vit", {"--merge-tokens", "3", "--method", "rollout"});
   EXPECT_EQ(json["maps"][0]["patches"].size(), json["grid"]["rows"]);
   const auto whole = map_of("timm_vit", {"--layer", "1"});
-  const auto merged = map_of("timm_vit", {"--layer", "1", "--merge", "3"});
+  const auto merged = map_of("timm_vit", {"--layer", "1", "--merge-tokens", "3"});
   double sum = merged["maps"][0]["prefix"]["cls"];
   for (const auto& row : merged["maps"][0]["patches"])
     for (const double weight : row) sum += weight;
@@ -136,13 +136,15 @@ TEST(Attention, SaysThatMergedTokensHaveNoRelevanceOfTheirOwn) {
   for (const std::vector<std::string>& method :
        {std::vector<std::string>{}, {"--method", "relevance"}}) {
     std::vector<std::string> arguments = method;
-    arguments.insert(arguments.end(), {"--merge", "3", "-o", "x.png", golden_image("timm_vit")});
+    arguments.insert(arguments.end(),
+                     {"--merge-tokens", "3", "-o", "x.png", golden_image("timm_vit")});
     const Finished finished = attention("timm_vit", arguments);
     EXPECT_EQ(finished.status, 2);
     EXPECT_THAT(
         finished.err,
-        HasSubstr("vit: --merge leaves no gradient of its own to each patch, which relevance "
-                  "needs; expected --method attention or rollout\n"));
+        HasSubstr(
+            "vit: --merge-tokens leaves no gradient of its own to each patch, which relevance "
+            "needs; expected --method attention or rollout\n"));
   }
 }
 

@@ -84,10 +84,10 @@ TEST(ClassifyAblated, AnswersWithoutTheHeadsGiven) {
     EXPECT_EQ(finished.status, 0) << finished.err;
     return nlohmann::json::parse(finished.out)["images"][0]["logits"];
   };
-  EXPECT_NE(logits({"--ablate", "1:2"}), logits({}));
-  EXPECT_NE(logits({"--ablate", "1:2,0:0"}), logits({"--ablate", "1:2"}));
-  const Finished finished =
-      run({"classify", "-m", golden("timm_vit"), "--ablate", "2:0", golden_image("timm_vit")});
+  EXPECT_NE(logits({"--disable-heads", "1:2"}), logits({}));
+  EXPECT_NE(logits({"--disable-heads", "1:2,0:0"}), logits({"--disable-heads", "1:2"}));
+  const Finished finished = run(
+      {"classify", "-m", golden("timm_vit"), "--disable-heads", "2:0", golden_image("timm_vit")});
   EXPECT_EQ(finished.status, 1);
   EXPECT_EQ(finished.err,
             "vit: head 2:0 cannot be disabled: the model has layers 0 to 1 with heads 0 to 2\n");

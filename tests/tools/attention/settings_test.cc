@@ -122,19 +122,20 @@ TEST(AttentionSettings, RefuseAnOptionThatWouldChangeNothing) {
             "relevance is computed in f32; with --precision int8 the answer above it would be of "
             "other arithmetic; expected --precision f32, or a picture of --method attention or "
             "rollout");
-  EXPECT_EQ(message({"--merge", "4"}),
-            "--merge leaves no gradient of its own to each patch, which relevance needs; expected "
-            "--method attention or rollout");
+  EXPECT_EQ(
+      message({"--merge-tokens", "4"}),
+      "--merge-tokens leaves no gradient of its own to each patch, which relevance needs; expected "
+      "--method attention or rollout");
 }
 
 TEST(AttentionSettings, ReadHeadsToAblate) {
-  EXPECT_EQ(parse_heads("--ablate", "3:0,11:2"), (std::vector<HeadId>{{3, 0}, {11, 2}}));
+  EXPECT_EQ(parse_heads("--disable-heads", "3:0,11:2"), (std::vector<HeadId>{{3, 0}, {11, 2}}));
   for (const auto* bad : {"", "3", "3:", ":3", "3:0,", "a:b", "3:-1"}) {
     try {
-      parse_heads("--ablate", bad);
+      parse_heads("--disable-heads", bad);
       FAIL() << bad;
     } catch (const UsageError& error) {
-      EXPECT_EQ(error.what(), "option '--ablate' got '" + std::string(bad) +
+      EXPECT_EQ(error.what(), "option '--disable-heads' got '" + std::string(bad) +
                                   "', expected heads as LAYER:HEAD,LAYER:HEAD, such as 3:0,11:2");
     }
   }

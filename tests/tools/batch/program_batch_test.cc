@@ -60,7 +60,7 @@ TEST(Batch, GoesOnOnlyInThePrecisionAndWithTheTokensItBeganWith) {
   const std::string image = golden_image("hf_vit"), out = folder.path("rows.jsonl");
   EXPECT_EQ(batch({image, "-o", out, "--precision", "int8"}).status, 0);
   EXPECT_EQ(batch({image, "-o", out, "--precision", "int8"}).status, 0);
-  const Finished finished = batch({image, "-o", out, "--merge", "2"});
+  const Finished finished = batch({image, "-o", out, "--merge-tokens", "2"});
   EXPECT_NE(finished.status, 0);
   EXPECT_THAT(finished.err, HasSubstr("options.precision is \"int8\" in the file, null now"));
   EXPECT_THAT(finished.err, HasSubstr("options.merge is null in the file, 2 now"));

@@ -38,7 +38,7 @@ void add_model_options(Words& words, Scene& s) {
 }
 
 void add_merge(Words& words, Scene& s) {
-  if (s.dice.once_in(5)) append(words, {"--merge", std::to_string(s.dice.below(6))});
+  if (s.dice.once_in(5)) append(words, {"--merge-tokens", std::to_string(s.dice.below(6))});
 }
 
 /// A number of a layer, head, row or class: mostly one that exists.
@@ -61,9 +61,9 @@ Words classify(Scene& s) {
   if (s.dice.once_in(3)) words.push_back("--logits");
   if (s.dice.once_in(4)) append(words, {"--temperature", s.dice.coin() ? "0.01" : "50"});
   if (s.dice.once_in(4))
-    append(words,
-           {"--ablate", some_number(s, s.config.encoder.depth) + ":" +
-                            some_number(s, s.config.encoder.heads * s.config.encoder.branches)});
+    append(words, {"--disable-heads",
+                   some_number(s, s.config.encoder.depth) + ":" +
+                       some_number(s, s.config.encoder.heads * s.config.encoder.branches)});
   add_model_options(words, s);
   add_merge(words, s);
   append(words, some_images(s));
