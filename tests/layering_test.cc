@@ -1,5 +1,5 @@
-/// The plan of the house, kept by a machine: who may include whom, what stays out of the library,
-/// how long a file may be, what lies at the top level.
+/// The architecture as a test: which module may include which, what stays out of the library, how
+/// long a file may be, what lies at the top level.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,29 +23,58 @@ using testing::IsEmpty;
 
 constexpr size_t kMostLines = 400;
 
-struct Room {
+struct Module {
   std::string folder;
   bool library = false;
-  std::vector<std::string> may_use;  ///< besides itself
+  std::vector<std::string> may_use;  ///< folders or single headers, besides its own folder
 };
 
-const std::vector<std::string> kBeforeModel{"vit/base", "vit/kernels", "weights",
-                                            "patch",    "vit/encoder", "vit/text"};
+const std::vector<std::string> kBeforeModel{"vit/base", "vit/kernels", "weights", "patch",
+                                            "vit/encoder"};
 
-std::vector<std::string> with(std::vector<std::string> rooms,
+std::vector<std::string> with(std::vector<std::string> names,
                               const std::vector<std::string>& more) {
-  rooms.insert(rooms.end(), more.begin(), more.end());
-  return rooms;
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
+/// Commands use the shared parts of tools/, not each other. The rows with more are the exceptions.
+std::vector<Module> tools_modules() {
+  const std::vector<std::string> library{"vit", "patch", "weights"};
+  const auto shared = with(library, {"tools/cli", "tools/output", "tools/draw"});
+  std::vector<Module> modules{
+      {"tools/output", false, library},
+      {"tools/draw", false, with(library, {"tools/output"})},
+      {"tools/cli", false, with(library, {"tools/output"})},
+      {"tools/batch/inputs", false, with(library, {"tools/cli", "tools/output"})},
+      {"tools/batch/results", false, with(shared, {"tools/batch/inputs"})},
+      // vit embed is a run over rows as vit batch is, with other columns.
+      {"tools/embed", false, with(shared, {"tools/batch/run.h", "tools/batch/results"})},
+      // vit join reads and writes the files of results.
+      {"tools/join", false, with(shared, {"tools/batch/results"})},
+      // The page of vit attention -o FILE.html.
+      {"tools/attention", false, with(shared, {"tools/explorer"})},
+      // vit train ends with the report of vit eval.
+      {"tools/train", false, with(shared, {"tools/eval/data.h", "tools/eval/report.h"})},
+  };
+  for (const auto* name :
+       {"batch", "classify", "convert", "eval", "explorer", "heads", "info", "models", "pull"})
+    modules.push_back({std::string("tools/") + name, false, shared});
+  modules.push_back({"tools", false, library});  // the program: its table of commands uses them all
+  return modules;
 }
 
 /// A longer folder comes before the shorter one that contains it.
-const std::vector<Room>& rooms() {
-  static const auto library =
+std::vector<Module> all_modules() {
+  const auto library =
       with(kBeforeModel, {"vit/model", "vit/data", "vit/gradient", "vit/interpret", "vit/train"});
-  static const std::vector<Room> table{
+  std::vector<Module> table{
       {"vit/base", true, {}},
       {"vit/kernels", true, {"vit/base"}},
+      // The catalogue counts the parameters of a configuration.
+      {"weights/known", true, {"vit/base", "weights/tensor_list.h"}},
       {"weights", true, {"vit/base"}},
+      {"patch/image", true, {"vit/base"}},
       {"patch", true, {"vit/base", "vit/kernels"}},
       {"vit/encoder", true, {"vit/base", "vit/kernels"}},
       {"vit/text", true, {"vit/base", "vit/kernels", "vit/encoder", "weights"}},
@@ -55,16 +84,21 @@ const std::vector<Room>& rooms() {
       {"vit/interpret", true, with(kBeforeModel, {"vit/model", "vit/gradient"})},
       {"vit/train", true, with(kBeforeModel, {"vit/model", "vit/data", "vit/gradient"})},
       {"vit", true, library},  // the umbrella header
-      {"tools", false, with(library, {"vit"})},
-      {"tests", false, with(library, {"vit", "tools"})},
-      {"bench", false, with(library, {"vit", "tools", "tests"})},
   };
+  for (auto& module : tools_modules()) table.push_back(std::move(module));
+  table.push_back({"tests", false, {"vit", "patch", "weights", "tools"}});
+  table.push_back({"bench", false, {"vit", "patch", "weights", "tools", "tests"}});
+  return table;
+}
+
+const std::vector<Module>& modules() {
+  static const std::vector<Module> table = all_modules();
   return table;
 }
 
 struct Outside {
   std::string prefix;
-  std::vector<std::string> rooms;  ///< tests and bench may include anything
+  std::vector<std::string> modules;  ///< tests and bench may include anything
 };
 
 const std::vector<Outside>& outside_headers() {
@@ -75,7 +109,6 @@ const std::vector<Outside>& outside_headers() {
       {"dlfcn.h", {"patch"}},
       {"cblas.h", {"vit/kernels"}},
       {"nlohmann/", {"weights", "vit/text", "tools"}},
-      {"zip.h", {"weights", "tools"}},
       {"zlib.h", {"weights", "vit/data", "vit/text", "tools"}},
       {"utf8proc.h", {"vit/text"}},
       {"curl/", {"tools"}},
@@ -90,37 +123,39 @@ const std::vector<Outside>& outside_headers() {
   return table;
 }
 
-const Room* room_of(const std::string& path) {
-  for (const auto& room : rooms())
-    if (path.starts_with(room.folder + "/")) return &room;
+const Module* module_of(const std::string& path) {
+  for (const auto& module : modules())
+    if (path.starts_with(module.folder + "/")) return &module;
   return nullptr;
 }
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
+/// Whether one of the folders holds the path, or it is one of them.
+bool covers(const std::vector<std::string>& names, const std::string& path) {
+  return std::ranges::any_of(
+      names, [&](const std::string& name) { return path == name || path.starts_with(name + "/"); });
 }
 
 std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "nothing of the house" : text;
+  return text.empty() ? "nothing of this repository" : text;
 }
 
-/// Empty, or the rule that `room` breaks by including "header" of the house.
-std::string broken_by_own(const Room& room, const std::string& header) {
-  const Room* target = room_of(header);
-  if (target == nullptr) return "includes \"" + header + "\", which is no path from the top level";
-  if (target == &room || contains(room.may_use, target->folder)) return {};
-  return "includes \"" + header + "\", but " + room.folder + " may use " + joined(room.may_use);
+/// Empty, or the rule that `module` breaks by including "header".
+std::string broken_by_own(const Module& module, const std::string& header) {
+  if (module_of(header) == nullptr)
+    return "includes \"" + header + "\", which is no path from the top level";
+  if (covers({module.folder}, header) || covers(module.may_use, header)) return {};
+  return "includes \"" + header + "\", but " + module.folder + " may use " + joined(module.may_use);
 }
 
-/// Empty, or the rule that `room` breaks by including <header> from outside.
-std::string broken_by_outside(const Room& room, const std::string& header) {
-  if (room.folder == "tests" || room.folder == "bench") return {};
+/// Empty, or the rule that `module` breaks by including <header> from outside.
+std::string broken_by_outside(const Module& module, const std::string& header) {
+  if (module.folder == "tests" || module.folder == "bench") return {};
   for (const auto& outside : outside_headers())
-    if (header.starts_with(outside.prefix) && !contains(outside.rooms, room.folder))
+    if (header.starts_with(outside.prefix) && !covers(outside.modules, module.folder))
       return "includes <" + header + ">, which belongs to " +
-             (outside.rooms.empty() ? "the tests" : joined(outside.rooms));
+             (outside.modules.empty() ? "the tests" : joined(outside.modules));
   return {};
 }
 
@@ -137,8 +172,8 @@ bool mentions(std::string_view line, std::string_view word) {
   return false;
 }
 
-std::string broken_by_code(const Room& room, std::string_view code) {
-  if (!room.library) return {};
+std::string broken_by_code(const Module& module, std::string_view code) {
+  if (!module.library) return {};
   for (const auto* word : {"cout", "cerr", "clog", "printf", "fprintf", "puts", "fputs"})
     if (mentions(code, word)) return std::string("uses ") + word + ", but the library never prints";
   for (const auto* word : {"exit", "_exit", "quick_exit", "abort", "terminate"})
@@ -147,29 +182,29 @@ std::string broken_by_code(const Room& room, std::string_view code) {
   return {};
 }
 
-std::string broken_by_line(const Room& room, std::string_view line) {
+std::string broken_by_line(const Module& module, std::string_view line) {
   line = line.substr(0, line.find("//"));
   const size_t hash = line.find_first_not_of(" \t");
   if (hash == line.npos) return {};
-  if (!line.substr(hash).starts_with("#include")) return broken_by_code(room, line);
+  if (!line.substr(hash).starts_with("#include")) return broken_by_code(module, line);
   const size_t open = line.find_first_of("\"<");
   if (open == line.npos) return {};
   const size_t close = line.find_first_of("\">", open + 1);
   const std::string header(line.substr(open + 1, close - open - 1));
-  return line[open] == '"' ? broken_by_own(room, header) : broken_by_outside(room, header);
+  return line[open] == '"' ? broken_by_own(module, header) : broken_by_outside(module, header);
 }
 
 /// Each as "file:line: rule".
 std::vector<std::string> violations_in(const std::string& path, const std::string& content) {
   std::vector<std::string> found;
-  const Room* room = room_of(path);
-  if (room == nullptr) return {path + ":1: lies in no room of the house"};
+  const Module* module = module_of(path);
+  if (module == nullptr) return {path + ":1: lies in no module"};
   std::istringstream stream(content);
   std::string line;
   size_t number = 0;
   while (std::getline(stream, line)) {
     ++number;
-    const std::string rule = broken_by_line(*room, line);
+    const std::string rule = broken_by_line(*module, line);
     if (!rule.empty()) found.push_back(path + ":" + std::to_string(number) + ": " + rule);
   }
   if (number > kMostLines)
@@ -206,7 +241,7 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-TEST(Layering, EverySourceLooksOnlyBackAlongTheWay) {
+TEST(Layering, EverySourceIncludesOnlyModulesItMayUse) {
   const auto files = source_files();
   EXPECT_GT(files.size(), 30u) << "the sources were not found under " << vit::test::source_dir();
   for (const auto& file : files)
@@ -221,11 +256,11 @@ TEST(Layering, TheTopLevelHoldsOnlyItsFixedNames) {
   EXPECT_THAT(strangers_among(names), IsEmpty());
 }
 
-TEST(LayeringRules, NameFileLineAndRuleOfAnIncludeThatLooksForward) {
+TEST(LayeringRules, NameFileLineAndRuleOfAForbiddenInclude) {
   EXPECT_THAT(
       violations_in("vit/base/a.h", "#pragma once\n#include \"patch/image.h\"\n"),
       ElementsAre("vit/base/a.h:2: includes \"patch/image.h\", but vit/base may use nothing "
-                  "of the house"));
+                  "of this repository"));
   EXPECT_THAT(
       violations_in("weights/formats/a.cc", "#include \"vit/kernels/gemm.h\"\n"),
       ElementsAre("weights/formats/a.cc:1: includes \"vit/kernels/gemm.h\", but weights may "
@@ -235,12 +270,47 @@ TEST(LayeringRules, NameFileLineAndRuleOfAnIncludeThatLooksForward) {
   EXPECT_THAT(violations_in("tools/a.cc", "#include \"tests/support/a.h\"\n"), testing::SizeIs(1));
 }
 
-TEST(LayeringRules, LetARoomUseItselfAndTheRoomsBehindIt) {
+TEST(LayeringRules, LetAModuleUseItselfAndTheModulesBeforeIt) {
   EXPECT_THAT(
       violations_in("patch/a.cc", "#include \"patch/a.h\"\n#include \"vit/base/matrix.h\"\n"),
       IsEmpty());
   EXPECT_THAT(violations_in("vit/vit.h", "#include \"vit/model/classifier.h\"\n"), IsEmpty());
   EXPECT_THAT(violations_in("tests/a.cc", "#include \"tools/command.h\"\n"), IsEmpty());
+}
+
+TEST(LayeringRules, KeepCommandsApart) {
+  EXPECT_THAT(violations_in("tools/heads/a.cc", "#include \"tools/eval/report.h\"\n"),
+              ElementsAre("tools/heads/a.cc:1: includes \"tools/eval/report.h\", but tools/heads "
+                          "may use vit, patch, weights, tools/cli, tools/output, tools/draw"));
+  EXPECT_THAT(violations_in("tools/eval/a.cc", "#include \"tools/batch/inputs/a.h\"\n"),
+              testing::SizeIs(1));
+  EXPECT_THAT(violations_in("tools/cli/a.cc", "#include \"tools/eval/eval.h\"\n"),
+              testing::SizeIs(1));
+  EXPECT_THAT(violations_in("tools/output/a.cc", "#include \"tools/cli/options.h\"\n"),
+              testing::SizeIs(1));
+  EXPECT_THAT(violations_in("tools/batch/inputs/a.cc", "#include \"tools/batch/run.h\"\n"),
+              testing::SizeIs(1));
+  EXPECT_THAT(violations_in("tools/train/a.cc",
+                            "#include \"tools/eval/report.h\"\n#include \"tools/eval/eval.h\"\n"),
+              testing::SizeIs(1));
+  EXPECT_THAT(violations_in("tools/batch/a.cc", "#include \"tools/batch/results/a.h\"\n"),
+              IsEmpty());
+  EXPECT_THAT(violations_in("tools/commands.cc", "#include \"tools/eval/eval.h\"\n"), IsEmpty());
+}
+
+TEST(LayeringRules, KeepTheFinerModulesOfTheLibraryApart) {
+  EXPECT_THAT(violations_in("patch/image/a.cc", "#include \"patch/recipe.h\"\n"),
+              testing::SizeIs(1));
+  EXPECT_THAT(violations_in("patch/a.cc", "#include \"patch/image/image.h\"\n"), IsEmpty());
+  EXPECT_THAT(violations_in("weights/known/a.cc", "#include \"weights/checkpoint.h\"\n"),
+              testing::SizeIs(1));
+}
+
+TEST(Layering, EveryFolderOfToolsHasItsOwnRow) {
+  for (const auto& file : source_files())
+    if (file.starts_with("tools/") && fs::path(file).parent_path() != "tools") {
+      EXPECT_NE(module_of(file)->folder, "tools") << file;
+    }
 }
 
 TEST(LayeringRules, RefuseIncludesRelativeToTheirOwnFolder) {
@@ -249,16 +319,15 @@ TEST(LayeringRules, RefuseIncludesRelativeToTheirOwnFolder) {
       ElementsAre("patch/a.cc:1: includes \"image.h\", which is no path from the top level"));
 }
 
-TEST(LayeringRules, KeepOutsideLibrariesInTheirRooms) {
+TEST(LayeringRules, KeepOutsideLibrariesInTheirModules) {
   EXPECT_THAT(violations_in("vit/model/a.cc", "#include <opencv2/core.hpp>\n"),
               ElementsAre("vit/model/a.cc:1: includes <opencv2/core.hpp>, which belongs to patch, "
                           "tools"));
   EXPECT_THAT(violations_in("patch/a.cc", "#include <opencv2/core.hpp>\n"), IsEmpty());
   EXPECT_THAT(violations_in("vit/encoder/a.cc", "#include <cblas.h>\n"), testing::SizeIs(1));
   EXPECT_THAT(violations_in("patch/a.cc", "#include <nlohmann/json.hpp>\n"), testing::SizeIs(1));
-  EXPECT_THAT(violations_in("vit/base/a.cc", "#include <zip.h>\n"), testing::SizeIs(1));
   EXPECT_THAT(violations_in("weights/a.cc", "#include <curl/curl.h>\n"), testing::SizeIs(1));
-  EXPECT_THAT(violations_in("weights/a.cc", "#include <zip.h>\n#include <vector>\n"), IsEmpty());
+  EXPECT_THAT(violations_in("weights/a.cc", "#include <zlib.h>\n#include <vector>\n"), IsEmpty());
 }
 
 TEST(LayeringRules, KeepTheLibrarySilentAndAlive) {

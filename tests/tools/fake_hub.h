@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tests/tools/http_server.h"
-#include "tools/pull/digest.h"
+#include "tools/output/digest.h"
 
 namespace vit::tools {
 

@@ -8,10 +8,10 @@
 
 #include "tests/support/folder.h"
 #include "tools/cli/cache.h"
-#include "tools/pull/digest.h"
+#include "tools/cli/progress.h"
+#include "tools/output/digest.h"
 #include "tools/pull/http.h"
 #include "tools/pull/part_file.h"
-#include "tools/pull/progress_bar.h"
 #include "tools/pull/retry.h"
 
 namespace vit::tools {
@@ -65,15 +65,14 @@ TEST(Cache, LiesWhereTheEnvironmentSays) {
   EXPECT_EQ(model_folder("a/b", "refs/pr/1"), "/vit/models/a/b@refs--pr--1");
 }
 
-TEST(ProgressLine, SaysHowFarHowFastAndHowLong) {
-  EXPECT_EQ(
-      progress_line({.name = "model.safetensors",
-                     .done = 9'900'000,
-                     .total = 22'900'000,
-                     .bytes_per_second = 3'100'000}),
-      "model.safetensors         43%  ████████▋             9.9 MB of 22.9 MB  3.1 MB/s  0:04 "
-      "left");
-  EXPECT_EQ(progress_line({.name = "config.json", .done = 500, .total = {}}),
+TEST(DownloadProgress, SaysHowFarHowFastAndHowLong) {
+  EXPECT_EQ(progress_text(DownloadState{.name = "model.safetensors",
+                                        .done = 9'900'000,
+                                        .total = 22'900'000,
+                                        .bytes_per_second = 3'100'000}),
+            "model.safetensors         43% ████████▋             9.9 MB of 22.9 MB  3.1 MB/s  0:04 "
+            "left");
+  EXPECT_EQ(progress_text(DownloadState{.name = "config.json", .done = 500, .total = {}}),
             "config.json               500 bytes");
 }
 

@@ -3,30 +3,13 @@
 #include <algorithm>
 #include <cctype>
 
-#include "tools/cli/cache.h"
 #include "tools/cli/suggest.h"
 #include "vit/base/error.h"
+#include "vit/base/text.h"
 #include "vit/interpret/relevance.h"
-#include "weights/checkpoint.h"
 
 namespace vit::tools {
 namespace {
-
-gradient::Network<float> load(const ModelSettings& settings, const Classifier& classifier) {
-  weights::Checkpoint checkpoint =
-      weights::open(find_model(settings.model), {.heads = settings.classifier.heads});
-  if (settings.classifier.positions)
-    checkpoint.config.embedding.position_resampling = *settings.classifier.positions;
-  return gradient::load_network<float>(checkpoint, classifier.config().embedding.image_height,
-                                       classifier.config().embedding.image_width);
-}
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
-}
 
 /// "tench" of "tench, Tinca tinca".
 std::string_view first_name(std::string_view label) {
@@ -36,7 +19,7 @@ std::string_view first_name(std::string_view label) {
 }  // namespace
 
 Explainer::Explainer(const ModelSettings& settings, const Classifier& classifier)
-    : network_(load(settings, classifier)) {}
+    : network_(load_network(settings, classifier)) {}
 
 std::vector<std::vector<float>> Explainer::explain(const Study& study, const Asked& asked) const {
   interpret::Explanation explanation(network_, study.patches);
@@ -51,14 +34,10 @@ std::vector<std::vector<float>> Explainer::explain(const Study& study, const Ask
   return found;
 }
 
-bool explainable(const ModelConfig& config) {
-  return config.head.classes != 0 && config.encoder.attention != AttentionKind::kDifferential;
-}
-
 size_t find_class(const Classifier& classifier, const std::string& text) {
   const size_t classes = classifier.config().head.classes;
-  if (!text.empty() && std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c); })) {
-    const size_t number = text.size() > 9 ? classes : std::stoul(text);
+  if (text.find_first_not_of("0123456789") == text.npos && !text.empty()) {
+    const size_t number = to_number<size_t>(text).value_or(classes);
     if (number >= classes)
       fail("class ", text, ": ", classifier.name(), " has classes 0 to ", classes - 1);
     return number;

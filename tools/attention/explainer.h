@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/attention/study.h"
-#include "vit/gradient/network.h"
+#include "tools/attention/maps.h"
+#include "tools/cli/gradient_model.h"
 
 namespace vit::tools {
 
@@ -29,9 +29,6 @@ class Explainer {
  private:
   gradient::Network<float> network_;
 };
-
-/// Whether Explainer can be made of this model.
-bool explainable(const ModelConfig& config);
 
 /// A class by its number, its label, or the first name in it ("tench" of "tench, Tinca tinca").
 /// Throws an Error with the nearest label if there is none.

@@ -1,7 +1,8 @@
 #include "tools/attention/index_page.h"
 
-#include <cctype>
 #include <string_view>
+
+#include "tools/output/html.h"
 
 namespace vit::tools {
 namespace {
@@ -35,42 +36,6 @@ std::string entry_html(const IndexEntry& entry) {
 }
 
 }  // namespace
-
-std::string html_escaped(std::string_view text) {
-  std::string html;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        html += "&amp;";
-        break;
-      case '<':
-        html += "&lt;";
-        break;
-      case '>':
-        html += "&gt;";
-        break;
-      case '"':
-        html += "&quot;";
-        break;
-      default:
-        html += c;
-    }
-  }
-  return html;
-}
-
-std::string url_escaped(std::string_view name) {
-  constexpr std::string_view kDigits = "0123456789ABCDEF";
-  std::string url;
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || c == '-' || c == '_' || c == '.' || c == '~')
-      url += c;
-    else
-      url += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
-  }
-  return url;
-}
 
 std::string index_page(const std::string& model, const std::vector<IndexEntry>& entries) {
   std::string html =

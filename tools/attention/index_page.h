@@ -15,9 +15,4 @@ struct IndexEntry {
 /// A self-contained page; pictures are shown, other files linked.
 std::string index_page(const std::string& model, const std::vector<IndexEntry>& entries);
 
-/// Text as it must stand in HTML and in its quoted attributes.
-std::string html_escaped(std::string_view text);
-/// A file name as a relative URL.
-std::string url_escaped(std::string_view name);
-
 }  // namespace vit::tools

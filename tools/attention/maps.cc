@@ -1,7 +1,8 @@
+#include "tools/attention/maps.h"
+
 #include <algorithm>
 
 #include "tools/attention/explainer.h"
-#include "tools/attention/study.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

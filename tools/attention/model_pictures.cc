@@ -7,6 +7,7 @@
 
 #include "tools/attention/picture.h"
 #include "tools/attention/raw.h"
+#include "tools/output/format.h"
 #include "tools/output/numpy.h"
 #include "vit/base/error.h"
 #include "vit/interpret/first_layer.h"
@@ -95,7 +96,7 @@ Image draw_filters(const std::string& model, const ModelConfig& config,
   draw_heading(picture,
                {"Patch filters", model + ", first " + std::to_string(found.share.size()) +
                                      " principal components, " +
-                                     number_text("%.0f%%", 100.0 * total) + " of the variance"},
+                                     formatted("%.0f%%", 100.0 * total) + " of the variance"},
                kMargin);
   TextLook label{.height = 8.0, .colour = kFaintInk};
   label.align = Align::kCentre;
@@ -104,7 +105,7 @@ Image draw_filters(const std::string& model, const ModelConfig& config,
     const size_t y = kHeadingHeight + i / kCols * (height + kSpace + kLabel);
     paste(scaled(filter_image(found.components.view().row_span(i), config), width, height), x, y,
           picture);
-    draw_text(picture, number_text("%.1f%%", 100.0 * found.share[i]),
+    draw_text(picture, formatted("%.1f%%", 100.0 * found.share[i]),
               static_cast<double>(x) + static_cast<double>(width) / 2.0,
               static_cast<double>(y + height) + 13.0, label);
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tools/draw/mass.h"
+#include "tools/output/format.h"
 
 namespace vit::tools {
 namespace {
@@ -42,7 +43,7 @@ std::string prefix_text(const Study& study, const TokenMap& map) {
   if (layout.prefix.empty()) return {};
   const double mass = interpret::prefix_mass(layout, map.tokens);
   const std::string name = layout.prefix.size() == 1 ? "cls" : "prefix tokens";
-  return ", " + name + " keeps " + number_text("%.0f%%", 100.0 * mass);
+  return ", " + name + " keeps " + formatted("%.0f%%", 100.0 * mass);
 }
 
 bool is_clipped(std::span<const float> patches, const ColourScale& scale) {
@@ -178,22 +179,6 @@ ColourScale scale_for(std::span<const float> patches, const TokenMap& map,
   ColourScale scale = scale_for(patches, look);
   if (map.layer.starts_with("rollout")) scale.low = *std::ranges::min_element(patches);
   return scale;
-}
-
-std::string answer_text(const std::string& model, const Study& study) {
-  const std::string name = std::filesystem::path(study.file).filename().string();
-  if (study.predictions.empty()) return name + ": features of " + model;
-  const Prediction& best = study.predictions.front();
-  return best.label + "  " + number_text("%.1f%%", 100.0 * static_cast<double>(best.probability));
-}
-
-void draw_heading(Image& image, const Heading& heading, size_t margin) {
-  const size_t room = image.width - 2 * margin;
-  const TextLook title{.height = 16.0, .bold = true};
-  const TextLook detail{.height = 11.0, .colour = kFaintInk};
-  draw_text(image, fitting(heading.title, room, title), static_cast<double>(margin), 34.0, title);
-  draw_text(image, fitting(heading.detail, room, detail), static_cast<double>(margin), 58.0,
-            detail);
 }
 
 Image draw_maps(const std::string& model, const Study& study, const MapSheet& sheet,

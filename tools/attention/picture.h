@@ -3,7 +3,8 @@
 
 #include <string>
 
-#include "tools/attention/study.h"
+#include "tools/attention/maps.h"
+#include "tools/draw/heading.h"
 
 namespace vit::tools {
 
@@ -14,18 +15,6 @@ Image draw_maps(const std::string& model, const Study& study, const MapSheet& sh
 /// Matrices with queries down and keys across, prefix tokens set apart by a line.
 Image draw_matrices(const std::string& model, const Study& study,
                     const std::vector<std::vector<TokenMatrix>>& sheet, const LookSettings& look);
-
-/// What stands above a picture: the answer, and what is shown.
-struct Heading {
-  std::string title;
-  std::string detail;
-};
-constexpr size_t kHeadingHeight = 74;
-/// At the top of the picture, between `margin` and its right end.
-void draw_heading(Image& image, const Heading& heading, size_t margin);
-
-/// "macaw 97.3%", or the model's name where it has no classifier.
-std::string answer_text(const std::string& model, const Study& study);
 
 /// Colours from 0 to the largest number below the percentile, of patches alone.
 ColourScale scale_for(std::span<const float> patches, const LookSettings& look);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/attention/study.h"
+#include "tools/attention/maps.h"
 
 namespace vit::tools {
 

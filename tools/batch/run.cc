@@ -92,16 +92,16 @@ class Counter {
 using List = std::function<Listed(const std::atomic<bool>& stop, const TakeInput& take)>;
 
 /// One way through a list of inputs.
-class Run {
+class RowRun {
  public:
-  Run(const RunSettings& settings, const RunParts& parts, const StopSignals& signals)
+  RowRun(const RunSettings& settings, const RunParts& parts, const StopSignals& signals)
       : settings_(settings),
         parts_(parts),
         signals_(signals),
         header_(with_shard(parts.header, settings.shard)),
         results_(settings.output, settings.kind, settings.shape, {.stop = &signals.flag()}),
         done_(results_, !settings.shard && !settings.keep_numbers, signals.flag()),
-        progress_(settings.quiet, settings.kind == ResultKind::kStandardOutput),
+        progress_(run_display(settings.quiet, settings.kind == ResultKind::kStandardOutput)),
         counter_(settings, !settings.quiet) {}
 
   /// The exit status of a run that was stopped, none: it is complete.
@@ -232,7 +232,9 @@ class Run {
       results_.flush();
       flushed_ = now;
     }
-    progress_.update([this] { return state(); });
+    progress_.update([this](size_t columns) {
+      return columns == 0 ? progress_text(state()) : progress_bar(state(), columns);
+    });
   }
 
   /// A program that writes one name and waits for its row has it at once.
@@ -251,7 +253,7 @@ class Run {
   }
 
   bool resumable() const { return settings_.kind != ResultKind::kStandardOutput; }
-  static std::string advice() { return "run the same command again to go on"; }
+  static std::string advice() { return "run the same command again to resume"; }
 
   std::string output_name() const { return resumable() ? settings_.output.string() : "done"; }
 
@@ -284,9 +286,7 @@ class Run {
     if (written_ == 0) text += ", nothing was left to do";
     if (unlisted_ != 0)
       text += ", " + format_count(unlisted_) + " of inputs that are not listed now";
-    std::array<char, 64> rate{};
-    std::snprintf(rate.data(), rate.size(), ", %.1f images/s", rate_of(state()));
-    if (written_ != 0) text += rate.data();
+    if (written_ != 0) text += formatted(", %.1f images/s", rate_of(state()));
     const std::string skipped = listed_.skipped.text();
     if (!skipped.empty()) text += "; " + skipped;
     write_message(text);
@@ -298,7 +298,7 @@ class Run {
   Json header_;
   Results results_;
   DoneRows done_;
-  RunProgress progress_;
+  ProgressLine progress_;
   ListingSum listing_;
   bool difference_noted_ = false;
   Listed listed_;
@@ -336,7 +336,7 @@ std::optional<int> retry_failed(const RunSettings& settings, const RunParts& par
   {
     RunParts unsorted = parts;  // rows are sorted when they have taken their places
     unsorted.before_writing = nullptr;
-    Run run(again, unsorted, signals);
+    RowRun run(again, unsorted, signals);
     const auto stopped = run.go_through([&](const std::atomic<bool>& stop, const TakeInput& take) {
       return retry.list(stop, take);
     });
@@ -355,7 +355,7 @@ void check_stored_header(const RunSettings& settings, const Json& header) {
 }
 
 int run_all(const RunSettings& settings, const RunParts& parts, const StopSignals& signals) {
-  Run run(settings, parts, signals);
+  RowRun run(settings, parts, signals);
   const auto stopped = run.go_through([&](const std::atomic<bool>& stop, const TakeInput& take) {
     return list_inputs(settings.inputs, stop, take);
   });

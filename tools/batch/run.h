@@ -11,7 +11,7 @@
 #include "tools/batch/pipeline.h"
 #include "tools/batch/results/marker.h"
 #include "tools/batch/results/results.h"
-#include "tools/batch/shard.h"
+#include "tools/batch/results/shard.h"
 #include "tools/cli/command.h"
 #include "tools/output/json.h"
 

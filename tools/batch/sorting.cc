@@ -14,7 +14,7 @@
 #include <tuple>
 
 #include "tools/batch/results/record.h"
-#include "tools/batch/shard.h"
+#include "tools/batch/results/shard.h"
 #include "tools/output/format.h"
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"

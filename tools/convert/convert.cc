@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "tools/cli/cache.h"
+#include "tools/cli/check_output.h"
 #include "tools/cli/model_options.h"
-#include "tools/output/file.h"
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"

@@ -1,4 +1,5 @@
 #include "tools/draw/heatmap.h"
+#include "tools/output/format.h"
 
 #include <algorithm>
 #include <array>
@@ -149,12 +150,6 @@ std::vector<double> round_numbers(double low, double high) {
   return numbers;
 }
 
-std::string number_text(const char* format, double number) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), format, number);
-  return text.data();
-}
-
 void colour_bar(Image& image, const Box& box, const ColourScale& scale, const BarLabels& labels) {
   constexpr size_t kColours = 18;
   constexpr double kHeight = 11.0;
@@ -173,7 +168,7 @@ void colour_bar(Image& image, const Box& box, const ColourScale& scale, const Ba
     const double y = bottom - scale.place(value / labels.factor) * (bottom - top);
     fill(image, {box.x + kColours, static_cast<size_t>(y), 4, 1}, kFaintInk);
     const double baseline = std::clamp(y + 0.5 * kHeight, top + kHeight, bottom + 1.0);
-    draw_text(image, number_text(labels.format.c_str(), value) + labels.unit, left + 8.0, baseline,
+    draw_text(image, formatted(labels.format.c_str(), value) + labels.unit, left + 8.0, baseline,
               ticks);
   }
   draw_upwards(image, labels.title, static_cast<double>(box.x + kBarWidth) - 8.0,

@@ -64,7 +64,4 @@ void colour_bar(Image& image, const Box& box, const ColourScale& scale, const Ba
 /// Three to seven multiples of 1, 2 or 5 times a power of ten, between two numbers.
 std::vector<double> round_numbers(double low, double high);
 
-/// printf of one number.
-std::string number_text(const char* format, double number);
-
 }  // namespace vit::tools

@@ -1,18 +1,15 @@
 #include "tools/eval/eval.h"
 
-#include <unistd.h>
-
-#include <chrono>
-#include <cstdio>
 #include <filesystem>
 
 #include "patch/image/pixel_budget.h"
 #include "tools/cli/cache.h"
+#include "tools/cli/check_output.h"
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_options.h"
+#include "tools/cli/progress.h"
 #include "tools/eval/data.h"
 #include "tools/eval/report.h"
-#include "tools/output/file.h"
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
@@ -79,41 +76,25 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   return settings;
 }
 
-/// A line that overwrites itself on a terminal; nothing elsewhere.
-class Progress {
- public:
-  explicit Progress(std::uint64_t images)
-      : images_(images), terminal_(isatty(STDERR_FILENO) == 1) {}
-  ~Progress() { clear(); }
-
-  void show(const Tally& tally) {
-    if (!terminal_ || tally.images() == 0) return;
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-    const double rate = static_cast<double>(tally.images()) / passed.count();
-    std::fprintf(stderr, "\r\033[K%s of %s images  %s right  %.0f images/s",
-                 format_count(tally.images()).c_str(), format_count(images_).c_str(),
-                 percentage(tally.top1()).c_str(), rate);
-    std::fflush(stderr);
-  }
-  void clear() const {
-    if (terminal_) std::fputs("\r\033[K", stderr);
-  }
-
- private:
-  std::uint64_t images_;
-  bool terminal_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
+std::string progress_of(const Tally& tally, std::uint64_t images, double seconds) {
+  return format_count(tally.images()) + " of " + format_count(images) + " images  " +
+         format_percent(tally.top1()) + " right  " +
+         formatted("%.0f images/s", static_cast<double>(tally.images()) / seconds);
+}
 
 Evaluation run_evaluation(const Settings& settings, const Classifier& classifier,
                           const LabelledFiles& files) {
-  Progress progress(files.images);
-  const EvaluationHooks hooks{.failed =
-                                  [&](const Failure& failure) {
-                                    progress.clear();
-                                    write_message(printable(failure.name + ": " + failure.reason));
-                                  },
-                              .progressed = [&](const Tally& tally) { progress.show(tally); }};
+  ProgressLine line;
+  const EvaluationHooks hooks{
+      .failed =
+          [&](const Failure& failure) {
+            line.clear();
+            write_message(printable(failure.name + ": " + failure.reason));
+          },
+      .progressed =
+          [&](const Tally& tally) {
+            line.update([&](size_t) { return progress_of(tally, files.images, line.seconds()); });
+          }};
   return evaluate(classifier, files.source, settings.worst, hooks, settings.views);
 }
 

@@ -1,13 +1,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/attention/index_page.h"
 #include "tools/draw/heatmap.h"
 #include "tools/eval/page_style.h"
 #include "tools/eval/report.h"
-#include "tools/explorer/page.h"
 #include "tools/output/file.h"
 #include "tools/output/format.h"
+#include "tools/output/html.h"
 #include "tools/output/unicode.h"
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
@@ -34,13 +33,13 @@ std::string figures_html(const Tally& tally) {
   };
   const MeanScore mean = tally.mean();
   return "<ul class=\"figures\">\n" +
-         figure_html(percentage(tally.top1()), "top-1", of(tally.right())) +
-         figure_html(percentage(tally.top5()), "top-5", of(tally.in_top5())) +
-         figure_html(
-             percentage(mean.f1), "F1",
-             "precision " + percentage(mean.precision) + ", recall " + percentage(mean.recall)) +
-         figure_html(percentage(tally.calibration_error()), "calibration error",
-                     "on average " + percentage(tally.mean_confidence()) + " sure") +
+         figure_html(format_percent(tally.top1()), "top-1", of(tally.right())) +
+         figure_html(format_percent(tally.top5()), "top-5", of(tally.in_top5())) +
+         figure_html(format_percent(mean.f1), "F1",
+                     "precision " + format_percent(mean.precision) + ", recall " +
+                         format_percent(mean.recall)) +
+         figure_html(format_percent(tally.calibration_error()), "calibration error",
+                     "on average " + format_percent(tally.mean_confidence()) + " sure") +
          "</ul>\n";
 }
 
@@ -53,7 +52,7 @@ std::string confusion_html(const EvaluationReport& report) {
 /// How often answers of each confidence are right; on the diagonal confidence can be believed.
 std::string reliability_html(const Tally& tally) {
   constexpr double kLeft = 34, kTop = 8, kSide = 280;
-  const auto number = [](double value) { return number_text("%.1f", value); };
+  const auto number = [](double value) { return formatted("%.1f", value); };
   std::string svg = "<svg viewBox=\"0 0 330 330\" role=\"img\" aria-label=\"Reliability\">";
   for (int i = 0; i <= 4; ++i) {
     const double at = kSide * i / 4.0;
@@ -73,7 +72,7 @@ std::string reliability_html(const Tally& tally) {
            number(kLeft + width * static_cast<double>(i) + 1) + "\" y=\"" +
            number(kTop + kSide - height) + "\" width=\"" + number(width - 2) + "\" height=\"" +
            number(height) + "\"><title>" + format_count(bin.images) + " images, " +
-           percentage(bin.mean_confidence()) + " sure, " + percentage(bin.accuracy()) +
+           format_percent(bin.mean_confidence()) + " sure, " + format_percent(bin.accuracy()) +
            " right</title></rect>";
   }
   svg += "<line class=\"ideal\" x1=\"" + number(kLeft) + "\" y1=\"" + number(kTop + kSide) +
@@ -117,8 +116,8 @@ std::string thumbnail_html(const Mistake& mistake, const ReadImage& read) {
 
 std::string said_html(const char* kind, const std::string& label, double probability) {
   return "<div class=\"said " + std::string(kind) + "\"><span>" + safe(label) + "</span><span>" +
-         number_text("%.1f %%", 100.0 * probability) +
-         "</span><i style=\"--part:" + number_text("%.4f", probability) + "\"></i></div>";
+         formatted("%.1f %%", 100.0 * probability) +
+         "</span><i style=\"--part:" + formatted("%.4f", probability) + "\"></i></div>";
 }
 
 std::string mistakes_html(const EvaluationReport& report, const ReadImage& read) {
@@ -139,8 +138,8 @@ std::string mistakes_html(const EvaluationReport& report, const ReadImage& read)
 }
 
 std::string share_cell(std::optional<double> share) {
-  return "<td data-value=\"" + number_text("%.9g", share.value_or(-1.0)) + "\">" +
-         percentage(share) + "</td>";
+  return "<td data-value=\"" + formatted("%.9g", share.value_or(-1.0)) + "\">" +
+         format_percent(share) + "</td>";
 }
 
 std::string classes_html(const EvaluationReport& report) {

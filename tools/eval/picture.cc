@@ -132,7 +132,7 @@ Image confusion_picture(const EvaluationReport& report) {
   const size_t width = std::max<size_t>(layout.left + matrix + kMargin, 420);
   Image image = blank(width, layout.top + matrix + layout.labels + kMargin + 34);
   const std::string title =
-      format_count(tally.images()) + " images, " + percentage(tally.top1()) + " right";
+      format_count(tally.images()) + " images, " + format_percent(tally.top1()) + " right";
   draw_text(image, title, static_cast<double>(layout.left), kMargin + 14.0,
             {.height = 11.0, .colour = kInk, .bold = true});
   draw_cells(cells, layout, image);

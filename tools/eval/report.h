@@ -43,7 +43,4 @@ std::vector<std::filesystem::path> evaluation_files(const std::filesystem::path&
 void write_evaluation(const std::filesystem::path& output, const EvaluationReport& report,
                       const ReadImage& read);
 
-/// "78.00 %", and a dash for none.
-std::string percentage(std::optional<double> share);
-
 }  // namespace vit::tools

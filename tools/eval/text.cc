@@ -31,13 +31,13 @@ std::string of(std::uint64_t part, std::uint64_t whole) {
 
 std::string figures(const Tally& tally) {
   const MeanScore mean = tally.mean();
-  return figure_line("top-1", percentage(tally.top1()), of(tally.right(), tally.images())) +
-         figure_line("top-5", percentage(tally.top5()), of(tally.in_top5(), tally.images())) +
-         figure_line("precision", percentage(mean.precision), "mean over the classes") +
-         figure_line("recall", percentage(mean.recall), "") +
-         figure_line("F1", percentage(mean.f1), "") +
-         figure_line("calibration error", percentage(tally.calibration_error()),
-                     "on average " + percentage(tally.mean_confidence()) + " sure");
+  return figure_line("top-1", format_percent(tally.top1()), of(tally.right(), tally.images())) +
+         figure_line("top-5", format_percent(tally.top5()), of(tally.in_top5(), tally.images())) +
+         figure_line("precision", format_percent(mean.precision), "mean over the classes") +
+         figure_line("recall", format_percent(mean.recall), "") +
+         figure_line("F1", format_percent(mean.f1), "") +
+         figure_line("calibration error", format_percent(tally.calibration_error()),
+                     "on average " + format_percent(tally.mean_confidence()) + " sure");
 }
 
 /// All classes with images in their order, or the weakest of many.
@@ -63,8 +63,9 @@ std::string class_table(const EvaluationReport& report) {
   for (const size_t i : listed) {
     const ClassScore& score = tally.classes()[i];
     text += "  " + fit(printable(report.names.label(i)), width) +
-            padded(format_count(score.images), 8) + padded(percentage(score.precision()), 11) +
-            padded(percentage(score.recall()), 10) + padded(percentage(score.f1()), 10) + "\n";
+            padded(format_count(score.images), 8) + padded(format_percent(score.precision()), 11) +
+            padded(format_percent(score.recall()), 10) + padded(format_percent(score.f1()), 10) +
+            "\n";
   }
   return text;
 }
@@ -108,14 +109,10 @@ std::string csv_label(const EvaluationReport& report, size_t index) {
 }
 
 std::string number_or_nothing(std::optional<double> share) {
-  return share ? number_text("%.6g", *share) : "";
+  return share ? formatted("%.6g", *share) : "";
 }
 
 }  // namespace
-
-std::string percentage(std::optional<double> share) {
-  return share ? number_text("%.2f %%", 100.0 * *share) : "–";
-}
 
 std::string evaluation_text(const EvaluationReport& report) {
   const Evaluation& evaluation = report.evaluation;

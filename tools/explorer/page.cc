@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tools/attention/index_page.h"
-#include "tools/attention/picture.h"
+#include "tools/draw/canvas.h"
 #include "tools/explorer/parts.h"
+#include "tools/output/html.h"
 #include "vit/interpret/pattern.h"
 #include "vit/interpret/statistics.h"
 
@@ -131,21 +131,6 @@ std::string filled(std::string_view page,
 }
 
 }  // namespace
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k)
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (size_t k = 0; k < 4; ++k)
-      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
-}
 
 std::string packed_attention(const AttentionMaps& maps) {
   const ConstMatrixView weights = maps.weights.view();

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/attention/study.h"
+#include "tools/explorer/study.h"
 
 namespace vit::tools {
 
@@ -27,7 +27,5 @@ std::string explorer_page(const ExplorerInput& input);
 /// of the maximum. No weight is off by more than a 255th of the maximum, and small ones by far
 /// less: where a token keeps nearly all for itself, the rest still has its shades.
 std::string packed_attention(const interpret::AttentionMaps& maps);
-
-std::string base64(std::string_view bytes);
 
 }  // namespace vit::tools

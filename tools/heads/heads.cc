@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "patch/image/pixel_budget.h"
-#include "tools/attention/explainer.h"
-#include "tools/attention/study.h"
 #include "tools/cli/cache.h"
+#include "tools/cli/check_output.h"
+#include "tools/cli/gradient_model.h"
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_options.h"
 #include "tools/heads/output.h"
@@ -82,7 +82,7 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
 /// Everything that the images of a census share.
 struct Inspection {
   const Classifier& classifier;
-  const Explainer* explainer;
+  const gradient::Network<float>* network;  ///< none: no estimates
   patch::DecodeOptions decoding;
   interpret::HeadCensus census;
   std::mutex mutex;  ///< of the census, and of messages
@@ -104,9 +104,8 @@ void inspect_image(Inspection& inspection, Runner& runner, const std::string& fi
   std::vector<double> estimates;
   if (measure) {
     effects = interpret::measure_heads(runner);
-    if (inspection.explainer != nullptr) {
-      interpret::Explanation explanation(inspection.explainer->network(),
-                                         runner.workspace().patches);
+    if (inspection.network != nullptr) {
+      interpret::Explanation explanation(*inspection.network, runner.workspace().patches);
       const auto best = std::ranges::max_element(maps.output) - maps.output.begin();
       estimates = explanation.head_effects(static_cast<size_t>(best));
     }
@@ -154,12 +153,12 @@ int run(const cxxopts::ParseResult& arguments) {
     files.resize(settings.most_images);
   const Classifier classifier = load_classifier(settings.model);
   check_attention_size(classifier);
-  std::optional<Explainer> explainer;
+  std::optional<gradient::Network<float>> network;
   if (settings.importance_images != 0 && explainable(classifier.config()))
-    explainer.emplace(settings.model, classifier);
+    network = load_network(settings.model, classifier);
   patch::PixelBudget budget(settings.model.max_pixels);
   Inspection inspection{.classifier = classifier,
-                        .explainer = explainer ? &*explainer : nullptr,
+                        .network = network ? &*network : nullptr,
                         .decoding = settings.model.decoding(&budget),
                         .census = interpret::HeadCensus(classifier.config()),
                         .mutex = {}};

@@ -1,9 +1,9 @@
 #include <string_view>
 
-#include "tools/attention/index_page.h"
 #include "tools/draw/heatmap.h"
-#include "tools/explorer/page.h"
 #include "tools/heads/output.h"
+#include "tools/output/format.h"
+#include "tools/output/html.h"
 
 namespace vit::tools {
 namespace {
@@ -37,7 +37,7 @@ constexpr std::string_view kScript =
 
 std::string cell(const char* format, double value, bool known = true) {
   if (!known) return "<td>–</td>";
-  return "<td data-value=\"" + number_text("%.9g", value) + "\">" + number_text(format, value) +
+  return "<td data-value=\"" + formatted("%.9g", value) + "\">" + formatted(format, value) +
          "</td>";
 }
 
@@ -45,7 +45,7 @@ std::string row_html(const HeadReport& report, const interpret::HeadSummary& hea
   const bool ablated = report.ablated != 0;
   const double order = static_cast<double>(head.id.layer * report.heads + head.id.head);
   std::string html = std::string("<tr") + (head.dead ? " class=\"dead\"" : "") + ">";
-  html += "<td data-value=\"" + number_text("%g", order) + "\">" + head_name(head.id) + "</td>";
+  html += "<td data-value=\"" + formatted("%g", order) + "\">" + head_name(head.id) + "</td>";
   html += cell("%.1f", head.distance) + cell("%.2f", head.entropy) +
           cell("%.1f %%", 100.0 * head.prefix_mass);
   html += "<td class=\"left\">" + html_escaped(interpret::describe(head.pattern, report.layout)) +

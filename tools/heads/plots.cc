@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/attention/picture.h"
+#include "tools/draw/heading.h"
 #include "tools/draw/heatmap.h"
 #include "tools/heads/output.h"
+#include "tools/output/format.h"
 
 namespace vit::tools {
 namespace {
@@ -53,7 +54,7 @@ void draw_distances(Image& image, const Box& box, const HeadReport& report) {
   };
   for (double d = 0.0; d <= ceiling + 1e-9; d += step) {
     fill(image, {box.x, static_cast<size_t>(std::lround(height_of(d))), box.width, 1}, kRule);
-    draw_text(image, number_text("%g", d), static_cast<double>(box.x) - 8.0, height_of(d) + 4.5,
+    draw_text(image, formatted("%g", d), static_cast<double>(box.x) - 8.0, height_of(d) + 4.5,
               aligned(Align::kRight));
   }
   const double column = static_cast<double>(box.width) / static_cast<double>(report.layers);

@@ -2,6 +2,7 @@
 
 #include "tools/draw/heatmap.h"
 #include "tools/heads/output.h"
+#include "tools/output/format.h"
 #include "tools/output/unicode.h"
 
 namespace vit::tools {
@@ -18,16 +19,16 @@ std::string padded(const std::string& text, size_t width) {
 
 /// Importance has no number where it was not measured.
 std::string measured(size_t images, const char* format, double value) {
-  return images == 0 ? "-" : number_text(format, value);
+  return images == 0 ? "-" : formatted(format, value);
 }
 
 std::string table_line(const HeadReport& report, const HeadSummary& head) {
   const std::string pattern = interpret::describe(head.pattern, report.layout);
   std::string line = padded(head_name(head.id), 6);
-  line += padded(number_text("%.1f", head.distance), 11);
-  line += padded(number_text("%.2f", head.entropy), 9);
-  line += padded(number_text("%.1f%%", 100.0 * head.prefix_mass), 9);
-  line += "  " + fit(pattern, kPatternWidth) + padded(number_text("%.2f", head.pattern.score), 5);
+  line += padded(formatted("%.1f", head.distance), 11);
+  line += padded(formatted("%.2f", head.entropy), 9);
+  line += padded(formatted("%.1f%%", 100.0 * head.prefix_mass), 9);
+  line += "  " + fit(pattern, kPatternWidth) + padded(formatted("%.2f", head.pattern.score), 5);
   line += padded(measured(report.ablated, "%.4f", head.divergence), 10);
   line += padded(measured(report.ablated, "%.1f%%", 100.0 * head.flips), 8);
   line += padded(measured(report.estimated, "%.4f", head.estimate), 10);
@@ -74,7 +75,7 @@ std::string heads_csv(const NamedReport& named) {
       "layer,head,distance_px,entropy_bits,prefix_mass,pattern,pattern_score,kl,top1_changed,"
       "largest_change,estimate,dead,duplicates\n";
   for (const HeadSummary& head : report.summaries) {
-    const auto number = [](double value) { return "," + number_text("%.6g", value); };
+    const auto number = [](double value) { return "," + formatted("%.6g", value); };
     const auto known = [&](size_t images, double value) {
       return images == 0 ? std::string(",") : number(value);
     };

@@ -10,7 +10,7 @@
 #include "tools/batch/results/header.h"
 #include "tools/batch/results/marker.h"
 #include "tools/batch/results/results.h"
-#include "tools/batch/shard.h"
+#include "tools/batch/results/shard.h"
 #include "tools/output/format.h"
 #include "tools/output/lock.h"
 #include "tools/output/terminal.h"

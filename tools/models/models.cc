@@ -1,9 +1,6 @@
 #include "tools/models/models.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "tools/cli/cache.h"
@@ -63,12 +60,6 @@ std::vector<Row> rows_with(const std::string& part, bool only_pulled) {
   return rows;
 }
 
-std::string millions(std::uint64_t count) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f M", static_cast<double>(count) / 1e6);
-  return text.data();
-}
-
 std::string right(const std::string& text, size_t width) {
   return std::string(width - std::min(width, text.size()), ' ') + text;
 }
@@ -81,7 +72,8 @@ std::string text_of(const std::vector<Row>& rows) {
   for (const auto& [model, pulled] : rows) {
     const bool known = !model.architecture.empty();
     text += fit(printable(model.name), width);
-    text += right(known ? millions(parameters_of(model)) : "", 12);
+    text += right(known ? formatted("%.1f M", static_cast<double>(parameters_of(model)) / 1e6) : "",
+                  12);
     text += right(known ? std::to_string(model.image_size) : "", 7);
     text += right(known && model.classes != 0 ? std::to_string(model.classes) : "-", 9);
     text += "  " + printable(model.hub);

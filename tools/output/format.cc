@@ -18,4 +18,18 @@ std::string format_bytes(std::uint64_t bytes) {
   return formatted("%.2f GB", value / 1e9);
 }
 
+std::string format_percent(std::optional<double> share) {
+  return share ? formatted("%.2f %%", 100.0 * *share) : "–";
+}
+
+std::string format_time(double seconds) {
+  const auto whole = static_cast<unsigned long>(seconds + 0.5);
+  char text[64];
+  if (whole >= 3600)
+    std::snprintf(text, sizeof text, "%lu:%02lu:%02lu", whole / 3600, whole / 60 % 60, whole % 60);
+  else
+    std::snprintf(text, sizeof text, "%lu:%02lu", whole / 60, whole % 60);
+  return text;
+}
+
 }  // namespace vit::tools

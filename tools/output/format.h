@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "vit/base/text.h"
@@ -13,5 +14,11 @@ std::string formatted(const char* format, double value);
 
 /// "346.3 MB", in powers of ten.
 std::string format_bytes(std::uint64_t bytes);
+
+/// "12.34 %" of 0.1234; a dash for none.
+std::string format_percent(std::optional<double> share);
+
+/// "1:02:03" or "2:03", rounded to seconds.
+std::string format_time(double seconds);
 
 }  // namespace vit::tools

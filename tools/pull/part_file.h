@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "tools/pull/digest.h"
+#include "tools/output/digest.h"
 #include "tools/pull/hub.h"
 
 namespace vit::tools {

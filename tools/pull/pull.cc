@@ -7,11 +7,11 @@
 #include <set>
 
 #include "tools/cli/cache.h"
+#include "tools/cli/progress.h"
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "tools/pull/download.h"
-#include "tools/pull/progress_bar.h"
 #include "vit/base/atomic_file.h"
 #include "weights/known/catalogue.h"
 
@@ -98,9 +98,13 @@ class Pull {
     const bool up_to_date = is_up_to_date(remote);
     std::string state = "is up to date";
     if (!up_to_date) {
-      ProgressBar bar(remote.name, remote.size);
-      const std::string hash = download(repository_, remote, folder_ / remote.name,
-                                        [&](std::uintmax_t bytes) { bar.update(bytes); });
+      ProgressLine line;
+      DownloadState download_state{.name = remote.name, .total = remote.size};
+      const auto show = [&](std::uintmax_t bytes) {
+        download_state.advance(bytes, line.seconds());
+        line.update([&](size_t) { return progress_text(download_state); });
+      };
+      const std::string hash = download(repository_, remote, folder_ / remote.name, show);
       state = hash.empty() ? "not verified: no hash given by the server" : hash + " verified";
     }
     const std::uintmax_t size = fs::file_size(folder_ / remote.name);

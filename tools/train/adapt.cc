@@ -4,9 +4,10 @@
 #include <chrono>
 
 #include "tools/cli/cache.h"
+#include "tools/cli/progress.h"
+#include "tools/output/format.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
-#include "tools/train/counter.h"
 #include "tools/train/final_report.h"
 #include "tools/train/named_classes.h"
 #include "tools/train/run.h"
@@ -28,6 +29,10 @@ std::vector<size_t> labels_of(const std::vector<data::Sample>& samples) {
   std::vector<size_t> labels;
   for (const auto& sample : samples) labels.push_back(sample.label);
   return labels;
+}
+
+std::string counted(const char* what, size_t done, size_t all) {
+  return std::string(what) + " " + format_count(done) + " of " + format_count(all);
 }
 
 gradient::Network<float> adapted_network(weights::Checkpoint checkpoint, Pooling pooling,
@@ -85,12 +90,14 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   show_whole(dataset, checkpoint.recipe);
   const Model model = load_model(checkpoint, {.image_height = checkpoint.recipe.crop_height,
                                               .image_width = checkpoint.recipe.crop_width});
-  const Matrix features =
-      train::compute_features(model, checkpoint.recipe, dataset.train, pool,
-                              Counter("features of training images", dataset.train.size()));
-  const Matrix others =
-      train::compute_features(model, checkpoint.recipe, dataset.validation, pool,
-                              Counter("features of validation images", dataset.validation.size()));
+  const auto features_of = [&](const std::vector<data::Sample>& samples, const char* what) {
+    ProgressLine line;
+    return train::compute_features(model, checkpoint.recipe, samples, pool, [&](size_t done) {
+      line.update([&](size_t) { return counted(what, done, samples.size()); });
+    });
+  };
+  const Matrix features = features_of(dataset.train, "features of training images");
+  const Matrix others = features_of(dataset.validation, "features of validation images");
   const auto labels = labels_of(dataset.train), other_labels = labels_of(dataset.validation);
   const size_t classes = dataset.labels.size();
   const std::uint64_t seed = settings.training.batches.seed;
@@ -108,15 +115,15 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   train::export_model(settings.output, network, {checkpoint.recipe, dataset.labels},
                       {.dtype = settings.half ? weights::DType::kF16 : weights::DType::kF32,
                        .notes = {{"training", "probe from=" + settings.from},
-                                 {"validation_accuracy", fraction(accuracy)}}});
+                                 {"validation_accuracy", formatted("%.4f", accuracy)}}});
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  write_output(
-      "training accuracy " +
-      percent(train::accuracy_of(head, {features.view().col_range(0, width), labels, classes})) +
-      ", validation accuracy " + percent(accuracy) + " on " +
-      std::to_string(dataset.validation.size()) + " images, " + clock_time(seconds) + ", model " +
-      printable(settings.output.string()) + "\n");
+  write_output("training accuracy " +
+               format_percent(train::accuracy_of(
+                   head, {features.view().col_range(0, width), labels, classes})) +
+               ", validation accuracy " + format_percent(accuracy) + " on " +
+               std::to_string(dataset.validation.size()) + " images, " + format_time(seconds) +
+               ", model " + printable(settings.output.string()) + "\n");
   report_model(settings, dataset);
   return 0;
 }

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <opencv2/imgproc.hpp>
 #include <sstream>
 
 #include "tools/draw/canvas.h"
 #include "tools/output/file.h"
+#include "tools/output/format.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -33,9 +33,7 @@ struct Plot {
 };
 
 std::string rounded(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, value >= 10.0 ? "%.0f" : "%.2g", value);
-  return text;
+  return formatted(value >= 10.0 ? "%.0f" : "%.2g", value);
 }
 
 void write(cv::Mat& image, const std::string& text, cv::Point at, const cv::Scalar& colour) {

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <span>
 
+#include "tools/cli/progress.h"
 #include "tools/cli/stop_signals.h"
+#include "tools/output/format.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "tools/train/curves.h"
@@ -24,16 +25,10 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::string number(const char* format, double value) {
-  char text[64];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-class Run {
+class TrainingRun {
  public:
-  Run(const TrainSettings& settings, gradient::Network<float> network, const data::Dataset& dataset,
-      ThreadPool& pool)
+  TrainingRun(const TrainSettings& settings, gradient::Network<float> network,
+              const data::Dataset& dataset, ThreadPool& pool)
       : settings_(settings),
         dataset_(dataset),
         pool_(pool),
@@ -101,11 +96,11 @@ class Run {
 
   int stop() {
     save();
-    if (output_is_terminal()) write_output("\n");
+    line_.clear();
     write_message("stopped in epoch " + std::to_string(trainer_.state().epoch + 1) +
                   (settings_.restart
-                       ? "; the same command with --resume in place of --restart goes on"
-                       : "; the same command with --resume goes on"));
+                       ? "; the same command with --resume in place of --restart continues"
+                       : "; the same command with --resume continues"));
     return 128 + signals_->number();
   }
 
@@ -117,7 +112,7 @@ class Run {
   void step() {
     trainer_.step();
     ++steps_;
-    if (output_is_terminal()) show_progress();
+    line_.update([&](size_t) { return progress(); });
     if (seconds_since(saved_) >= settings_.save_every) save();
   }
 
@@ -128,20 +123,17 @@ class Run {
     return per_step * static_cast<double>(left - state.step);
   }
 
-  void show_progress() const {
+  std::string progress() const {
     const auto& state = trainer_.state();
     const auto seen = static_cast<double>(state.seen);
-    const auto done = static_cast<double>(state.step);
-    std::string line = "\repoch " + std::to_string(state.epoch + 1) + "/" +
-                       std::to_string(settings_.training.epochs) + " ";
-    constexpr size_t kBar = 24;
-    const auto filled =
-        static_cast<size_t>(kBar * done / static_cast<double>(trainer_.steps_per_epoch()));
-    line += "[" + std::string(filled, '=') + std::string(kBar - filled, ' ') + "]";
-    line += " loss " + number("%.4f", state.sum.loss / seen) + "  accuracy " +
-            percent(static_cast<double>(state.sum.correct) / seen) + "  " +
-            number("%.0f images/s", seen / state.seconds) + "  left " + clock_time(seconds_left());
-    write_output(line + "\033[K");
+    const double part =
+        static_cast<double>(state.step) / static_cast<double>(trainer_.steps_per_epoch());
+    return "epoch " + std::to_string(state.epoch + 1) + "/" +
+           std::to_string(settings_.training.epochs) + " " + percent_bar(part) + "  loss " +
+           formatted("%.4f", state.sum.loss / seen) + "  accuracy " +
+           format_percent(static_cast<double>(state.sum.correct) / seen) + "  " +
+           formatted("%.0f images/s", seen / state.seconds) + "  " + format_time(seconds_left()) +
+           " left";
   }
 
   /// Of equal accuracy the one with less loss: few validation images tie often.
@@ -175,7 +167,7 @@ class Run {
   void export_weights(const train::EpochRow* validated) {
     std::map<std::string, std::string> notes{{"training", description_}};
     if (validated != nullptr) {
-      notes["validation_accuracy"] = fraction(validated->validation_accuracy);
+      notes["validation_accuracy"] = formatted("%.4f", validated->validation_accuracy);
       notes["epoch"] = std::to_string(validated->epoch);
     }
     train::export_model(settings_.output, trainer_.averaged(),
@@ -184,25 +176,26 @@ class Run {
                          .notes = std::move(notes)});
   }
 
-  void show_epoch(const train::EpochRow& row, bool best) const {
-    std::string line = output_is_terminal() ? "\r\033[K" : "";
-    line += "epoch " + std::to_string(row.epoch) + "/" + std::to_string(settings_.training.epochs) +
-            "  loss " + number("%.4f", row.train_loss) + "  accuracy " +
-            percent(row.train_accuracy) + "  validation: loss " +
-            number("%.4f", row.validation_loss) + "  accuracy " + percent(row.validation_accuracy) +
-            (best ? " (best)" : "") + "  " +
-            number("%.0f images/s",
-                   static_cast<double>(trainer_.steps_per_epoch() *
-                                       std::min(settings_.training.batch, dataset_.train.size())) /
-                       row.seconds);
-    if (!trainer_.done() && steps_ > 0) line += "  left " + clock_time(seconds_left());
+  void show_epoch(const train::EpochRow& row, bool best) {
+    line_.clear();
+    std::string line =
+        "epoch " + std::to_string(row.epoch) + "/" + std::to_string(settings_.training.epochs) +
+        "  loss " + formatted("%.4f", row.train_loss) + "  accuracy " +
+        format_percent(row.train_accuracy) + "  validation: loss " +
+        formatted("%.4f", row.validation_loss) + "  accuracy " +
+        format_percent(row.validation_accuracy) + (best ? " (best)" : "") + "  " +
+        formatted("%.0f images/s",
+                  static_cast<double>(trainer_.steps_per_epoch() *
+                                      std::min(settings_.training.batch, dataset_.train.size())) /
+                      row.seconds);
+    if (!trainer_.done() && steps_ > 0) line += "  " + format_time(seconds_left()) + " left";
     write_output(line + "\n");
   }
 
   void report_end() const {
     const double best =
         std::ranges::max(compared(), {}, &train::EpochRow::validation_accuracy).validation_accuracy;
-    write_output("best validation accuracy " + percent(best) + " on " +
+    write_output("best validation accuracy " + format_percent(best) + " on " +
                  std::to_string(dataset_.validation.size()) + " images, model " +
                  printable(settings_.output.string()) + "\n");
     report_model(settings_, dataset_);
@@ -215,33 +208,16 @@ class Run {
   train::Trainer trainer_;
   Clock::time_point started_;
   Clock::time_point saved_;
-  size_t steps_ = 0;  // of this process
+  size_t steps_ = 0;  ///< of this process
+  ProgressLine line_;
   std::optional<StopSignals> signals_{std::in_place};
 };
 
 }  // namespace
 
-std::string clock_time(double seconds) {
-  const auto whole = static_cast<unsigned long>(seconds + 0.5);
-  char text[64];
-  if (whole >= 3600)
-    std::snprintf(text, sizeof text, "%lu:%02lu:%02lu", whole / 3600, whole / 60 % 60, whole % 60);
-  else
-    std::snprintf(text, sizeof text, "%lu:%02lu", whole / 60, whole % 60);
-  return text;
-}
-
-std::string fraction(double share) {
-  return number("%.4f", share);
-}
-
-std::string percent(double share) {
-  return number("%.2f %%", 100.0 * share);
-}
-
 int run_training(const TrainSettings& settings, gradient::Network<float> network,
                  const data::Dataset& dataset, ThreadPool& pool) {
-  return Run(settings, std::move(network), dataset, pool).train();
+  return TrainingRun(settings, std::move(network), dataset, pool).train();
 }
 
 }  // namespace vit::tools

@@ -12,13 +12,4 @@ namespace vit::tools {
 int run_training(const TrainSettings& settings, gradient::Network<float> network,
                  const data::Dataset& dataset, ThreadPool& pool);
 
-/// "1:02:03" or "2:03"
-std::string clock_time(double seconds);
-
-/// "0.1234", as model files have it
-std::string fraction(double share);
-
-/// "12.34 %"
-std::string percent(double share);
-
 }  // namespace vit::tools

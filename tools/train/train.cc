@@ -1,7 +1,7 @@
 #include "tools/train/train.h"
 
 #include "tools/cli/cache.h"
-#include "tools/output/file.h"
+#include "tools/cli/check_output.h"
 #include "tools/output/lock.h"
 #include "tools/output/terminal.h"
 #include "tools/train/adapt.h"

@@ -9,6 +9,7 @@
 #include "tools/attention/raw.h"
 #include "tools/draw/heatmap.h"
 #include "tools/explorer/page.h"
+#include "tools/output/html.h"
 #include "tools/output/numpy.h"
 
 namespace vit::tools {

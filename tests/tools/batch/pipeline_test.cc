@@ -11,7 +11,7 @@
 #include "tests/support/few_threads.h"
 #include "tests/tools/subprocess.h"
 #include "tools/batch/results/done_rows.h"
-#include "tools/batch/shard.h"
+#include "tools/batch/results/shard.h"
 #include "tools/batch/sorting.h"
 #include "tools/cli/progress.h"
 #include "vit/base/error.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tools/batch/results/renumber.h"
-#include "tools/batch/shard.h"
+#include "tools/batch/results/shard.h"
 
 namespace vit::tools {
 

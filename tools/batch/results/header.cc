@@ -6,7 +6,7 @@
 
 #include "tools/cli/cache.h"
 #include "tools/cli/model_files.h"
-#include "tools/pull/digest.h"
+#include "tools/output/digest.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

@@ -8,7 +8,7 @@
 
 #include "tools/batch/results/results.h"
 #include "tools/batch/results/row.h"
-#include "tools/batch/shard.h"
+#include "tools/batch/results/shard.h"
 #include "tools/cli/model_options.h"
 #include "tools/output/json.h"
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "tools/batch/results/header.h"
-#include "tools/batch/shard.h"
+#include "tools/batch/results/shard.h"
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 

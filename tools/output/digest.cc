@@ -1,4 +1,4 @@
-#include "tools/pull/digest.h"
+#include "tools/output/digest.h"
 
 #include <openssl/evp.h>
 

@@ -1,4 +1,4 @@
-#include "tools/batch/shard.h"
+#include "tools/batch/results/shard.h"
 
 #include <algorithm>
 #include <array>

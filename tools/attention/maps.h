@@ -1,34 +1,13 @@
-/// One image, run through the model with its attention kept, and the maps that were asked for.
+/// The maps and matrices of one image that were asked for.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "tools/attention/settings.h"
-#include "vit/interpret/attention_maps.h"
-#include "vit/model/classifier.h"
+#include "tools/explorer/study.h"
 
 namespace vit::tools {
-
-struct Study {
-  std::string file;
-  interpret::ImageSize size;  ///< of the image in the file
-  Image view;                 ///< what the model saw of it, enlarged
-  Matrix patches;             ///< [N, 3·P·P], what enters the model
-  interpret::AttentionMaps maps;
-  std::vector<Prediction> predictions;  ///< the five first; none without a classifier
-};
-
-/// The grid's part of the recipe's crop, made from the original image at a whole multiple of the
-/// model's own resolution, so that patches keep whole pixels.
-Image model_view(const Image& image, const Recipe& recipe, const ModelConfig& config);
-
-/// Throws an Error if the attention matrices of one image, layers x heads x tokens², are more than
-/// a machine should be asked to hold.
-void check_attention_size(const Classifier& classifier);
-
-Study study_image(const Classifier& classifier, const std::string& file,
-                  const patch::DecodeOptions& options);
 
 /// A weight per token, and what it is.
 struct TokenMap {

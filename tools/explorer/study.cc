@@ -1,17 +1,17 @@
-#include "tools/attention/study.h"
+#include "tools/explorer/study.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "patch/recipe.h"
 #include "tools/cli/image_input.h"
-#include "tools/draw/heatmap.h"
+#include "tools/draw/canvas.h"
+#include "tools/output/format.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
 namespace {
 
-/// Numbers of four bytes: ViT-H/14 at 518 pixels has 961 million.
-constexpr size_t kMostAttentionWeights = size_t{1} << 30;
 constexpr size_t kViewEdge = 640;  ///< no view has a longer edge that is shorter
 
 patch::ResizeWindow enlarged(const patch::ResizeWindow& w, size_t factor) {
@@ -43,21 +43,6 @@ Image model_view(const Image& image, const Recipe& recipe, const ModelConfig& co
                  grid.rows * config.embedding.patch_height * factor);
 }
 
-void check_attention_size(const Classifier& classifier) {
-  const ModelConfig& config = classifier.config();
-  const size_t tokens = config.embedding.tokens(),
-               heads = config.encoder.heads * config.encoder.branches;
-  // In floating point: the product may not fit into 64 bits.
-  const double weights = static_cast<double>(config.encoder.depth) * static_cast<double>(heads) *
-                         static_cast<double>(tokens) * static_cast<double>(tokens);
-  if (weights <= static_cast<double>(kMostAttentionWeights)) return;
-  fail(classifier.name(), ": its attention at this image size has ", config.encoder.depth,
-       " layers x ", heads, " heads x ", tokens, " x ", tokens, " tokens, which would take ",
-       number_text("%.1f GB", weights * sizeof(float) / 1e9), "; at most ",
-       number_text("%.1f GB", static_cast<double>(kMostAttentionWeights) * sizeof(float) / 1e9),
-       " are held; choose a smaller --image-size");
-}
-
 Study study_image(const Classifier& classifier, const std::string& file,
                   const patch::DecodeOptions& options) {
   const Image image = read_image_input(file, options);
@@ -78,6 +63,13 @@ Study study_image(const Classifier& classifier, const std::string& file,
   if (classifier.config().head.classes != 0)
     study.predictions = classifier.top(classifier.probabilities(study.maps.output), 5);
   return study;
+}
+
+std::string answer_text(const std::string& model, const Study& study) {
+  const std::string name = std::filesystem::path(study.file).filename().string();
+  if (study.predictions.empty()) return name + ": features of " + model;
+  const Prediction& best = study.predictions.front();
+  return best.label + "  " + formatted("%.1f%%", 100.0 * static_cast<double>(best.probability));
 }
 
 }  // namespace vit::tools

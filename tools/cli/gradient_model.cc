@@ -1,0 +1,44 @@
+#include "tools/cli/gradient_model.h"
+
+#include "tools/cli/cache.h"
+#include "tools/output/format.h"
+#include "vit/base/error.h"
+#include "weights/checkpoint.h"
+
+namespace vit::tools {
+namespace {
+
+/// Numbers of four bytes: ViT-H/14 at 518 pixels has 961 million.
+constexpr size_t kMostAttentionWeights = size_t{1} << 30;
+
+}  // namespace
+
+gradient::Network<float> load_network(const ModelSettings& settings, const Classifier& classifier) {
+  weights::Checkpoint checkpoint =
+      weights::open(find_model(settings.model), {.heads = settings.classifier.heads});
+  if (settings.classifier.positions)
+    checkpoint.config.embedding.position_resampling = *settings.classifier.positions;
+  return gradient::load_network<float>(checkpoint, classifier.config().embedding.image_height,
+                                       classifier.config().embedding.image_width);
+}
+
+bool explainable(const ModelConfig& config) {
+  return config.head.classes != 0 && config.encoder.attention != AttentionKind::kDifferential;
+}
+
+void check_attention_size(const Classifier& classifier) {
+  const ModelConfig& config = classifier.config();
+  const size_t tokens = config.embedding.tokens(),
+               heads = config.encoder.heads * config.encoder.branches;
+  // In floating point: the product may not fit into 64 bits.
+  const double weights = static_cast<double>(config.encoder.depth) * static_cast<double>(heads) *
+                         static_cast<double>(tokens) * static_cast<double>(tokens);
+  if (weights <= static_cast<double>(kMostAttentionWeights)) return;
+  fail(classifier.name(), ": its attention at this image size has ", config.encoder.depth,
+       " layers x ", heads, " heads x ", tokens, " x ", tokens, " tokens, which would take ",
+       formatted("%.1f GB", weights * sizeof(float) / 1e9), "; at most ",
+       formatted("%.1f GB", static_cast<double>(kMostAttentionWeights) * sizeof(float) / 1e9),
+       " are held; choose a smaller --image-size");
+}
+
+}  // namespace vit::tools
