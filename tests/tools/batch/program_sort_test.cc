@@ -14,7 +14,7 @@
 
 #include "tests/tools/batch/batch_call.h"
 #include "tests/tools/batch/tar_builder.h"
-#include "tools/batch/shard.h"
+#include "tools/batch/results/shard.h"
 
 namespace vit::tools {
 namespace {
