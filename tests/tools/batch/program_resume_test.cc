@@ -229,7 +229,7 @@ TEST(Resume, FinishesItsRowsOnControlCAndSaysHowToGoOn) {
   const Finished finished = running.wait();
   close(names);
   EXPECT_EQ(finished.status, 130);
-  EXPECT_EQ(finished.err, "vit: stopped after 10 rows; run the same command again to go on\n");
+  EXPECT_EQ(finished.err, "vit: stopped after 10 rows; run the same command again to resume\n");
   EXPECT_THAT(rows_of(read_file(output)), SizeIs(10));
   ASSERT_EQ(run(call_for(folder.path("in"), output)).status, 0);
   EXPECT_THAT(rows_of(read_file(output)), SizeIs(20));

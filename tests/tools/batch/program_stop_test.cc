@@ -74,7 +74,7 @@ TEST(Stop, AfterEverythingWasListedIsNotSuccess) {
       const Finished finished = stopped_amid(call, grows, signal);
       EXPECT_EQ(finished.status, 128 + signal) << format;
       EXPECT_THAT(finished.err, MatchesRegex("vit: stopped after [0-7] rows?; run the same command "
-                                             "again to go on\n"));
+                                             "again to resume\n"));
       const Finished resumed = run(call);
       EXPECT_EQ(resumed.status, 0) << resumed.err;
       const std::string rows = read_file(grows);
@@ -162,7 +162,7 @@ TEST(Stop, OfARetryGoesOnWithTheRowsItHas) {
   const Finished finished = running.wait();
   EXPECT_EQ(finished.status, 143) << finished.err;
   EXPECT_THAT(finished.err, MatchesRegex("vit: stopped( after [0-8] rows?)?; run the same command "
-                                         "again to go on\n"));
+                                         "again to resume\n"));
   const Finished resumed = run(retry);
   EXPECT_EQ(resumed.status, 0) << resumed.err;
   EXPECT_THAT(read_file(output), testing::Not(HasSubstr(",failed,")));

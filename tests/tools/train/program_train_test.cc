@@ -197,7 +197,7 @@ TEST(TrainProgram, StopsOnASignalAndGoesOnAsIfItHadNot) {
   running.send(SIGINT);
   const Finished stopped = running.wait();
   EXPECT_EQ(stopped.status, 128 + SIGINT);
-  EXPECT_THAT(stopped.err, HasSubstr("the same command with --resume goes on"));
+  EXPECT_THAT(stopped.err, HasSubstr("the same command with --resume continues"));
   const Finished resumed = run(train(folder, {"--epochs", "60", "--resume"}));
   EXPECT_EQ(resumed.status, 0) << resumed.err;
   EXPECT_EQ(read_file(folder.path("m.safetensors")), whole);
