@@ -29,8 +29,8 @@ struct Module {
   std::vector<std::string> may_use;  ///< folders or single headers, besides its own folder
 };
 
-const std::vector<std::string> kBeforeModel{"vit/base", "vit/kernels", "weights", "patch",
-                                            "vit/encoder"};
+const std::vector<std::string> kBeforeModel{"vit/base", "vit/kernels", "weights",
+                                            "patch",    "vit/encoder", "vit/text"};
 
 std::vector<std::string> with(std::vector<std::string> names,
                               const std::vector<std::string>& more) {
@@ -54,8 +54,9 @@ std::vector<Module> tools_modules() {
       {"tools/join", false, with(shared, {"tools/batch/results"})},
       // The page of vit attention -o FILE.html.
       {"tools/attention", false, with(shared, {"tools/explorer"})},
-      // vit train ends with the report of vit eval.
-      {"tools/train", false, with(shared, {"tools/eval/data.h", "tools/eval/report.h"})},
+      // vit train ends with the report of vit eval, and matches a teacher's classes as eval does.
+      {"tools/train", false,
+       with(shared, {"tools/eval/class_names.h", "tools/eval/data.h", "tools/eval/report.h"})},
   };
   for (const auto* name :
        {"batch", "classify", "convert", "eval", "explorer", "heads", "info", "models", "pull"})

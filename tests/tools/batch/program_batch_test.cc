@@ -214,7 +214,7 @@ TEST(Batch, ExplainsWhatIsWrongWithItsCall) {
   says(batch({image, "-o", folder.path("no/x.csv")}), 1,
        "no/x.csv: cannot write: there is no folder " + folder.path("no"));
   says(batch({image, "-o", "-", "--shard", "0/2"}), 2, "cannot go to standard output");
-  says(batch({image, "-o", "-", "--restart"}), 2, "--restart needs an output");
+  says(batch({image, "-o", "-", "--restart"}), 2, "--restart needs a resumable output");
   says(batch({folder.path(), "-o", folder.path("x.csv")}), 2, folder.path() + ": no image in it");
   EXPECT_FALSE(fs::exists(folder.path("x.csv")));
   says(batch({"@/dev/null", "-o", folder.path("x.csv")}), 1, "no image found");

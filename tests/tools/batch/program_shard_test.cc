@@ -243,7 +243,7 @@ TEST(Merge, NeedsNoWriteAccessToItsShards) {
     for (const auto* place : {"", "shards"}) fs::permissions(folder.path(place), fs::perms(0555));
     fs::permissions(folder.path("out"), fs::perms(0777));
     const Finished merged =
-        run_as_reader({"merge", folder.path("shards/shards-" + name), "-o", joined});
+        run_as_reader({"join", folder.path("shards/shards-" + name), "-o", joined});
     EXPECT_EQ(merged.status, 0) << name << ": " << merged.err;
     for (const auto* place : {"", "shards"}) fs::permissions(folder.path(place), fs::perms(0777));
     ASSERT_EQ(run_into(folder, name).status, 0);
