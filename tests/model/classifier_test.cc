@@ -10,8 +10,11 @@
 #include <random>
 #include <thread>
 
+#include "tests/support/folder.h"
 #include "tests/support/paths.h"
 #include "vit/base/error.h"
+#include "weights/known/catalogue.h"
+#include "weights/store.h"
 
 namespace vit {
 namespace {
@@ -170,6 +173,46 @@ TEST(Classifier, RefusesAModelOfMoreTokensThanAllowed) {
   EXPECT_EQ(Classifier::load(golden("timm_vit"), options).config().embedding.tokens(), 17u);
   options.most_tokens = 16;
   EXPECT_THROW(Classifier::load(golden("timm_vit"), options), TooManyTokens);
+}
+
+std::string load_error(const fs::path& model) {
+  try {
+    Classifier::load(model, {.threads = 1});
+  } catch (const Error& error) {
+    const std::string place = model.string() + ": ";
+    EXPECT_THAT(error.what(), ::testing::StartsWith(place));
+    return std::string(error.what()).substr(place.size());
+  }
+  return "no error";
+}
+
+TEST(Classifier, LoadsADownloadedModelByNameAndSaysHowToGetOthers) {
+  const test::Folder home;
+  ASSERT_EQ(setenv("VIT_HOME", home.path("").c_str(), 1), 0);
+  const std::string name = "deit_tiny_patch16_224";
+  EXPECT_EQ(load_error(name), "is not pulled yet: vit pull " + name);
+
+  const std::string hub = weights::find_in_catalogue(name).front().hub;
+  const fs::path folder = weights::model_folder(hub);
+  fs::create_directories(folder.parent_path());
+  fs::copy(golden("hf_vit"), folder);
+  weights::write_pulled(folder, {.hub = hub, .revision = "main", .commit = "", .files = {}});
+  const Image image = noise(60, 60, 1);
+  const auto expected = Classifier::load(golden("hf_vit"), {.threads = 1}).logits({&image, 1});
+  EXPECT_EQ(Classifier::load(name, {.threads = 1}).logits({&image, 1}), expected);
+  EXPECT_EQ(Classifier::load(hub, {.threads = 1}).logits({&image, 1}), expected);
+
+  EXPECT_EQ(load_error("owner/other"),
+            "no such file or folder, and not pulled; if the hub has it: vit pull owner/other");
+  EXPECT_EQ(load_error("other"), "no such file or folder");
+  ASSERT_EQ(unsetenv("VIT_HOME"), 0);
+}
+
+TEST(Classifier, LoadsTheModelOfTheEnvironmentWhereNoneIsNamed) {
+  ASSERT_EQ(setenv("VIT_MODEL", golden("timm_vit").c_str(), 1), 0);
+  const Classifier classifier = Classifier::load({}, {.threads = 1});
+  ASSERT_EQ(unsetenv("VIT_MODEL"), 0);
+  EXPECT_EQ(classifier.config(), Classifier::load(golden("timm_vit"), {.threads = 1}).config());
 }
 
 TEST(Classifier, AnAnswerThatIsNotFiniteIsAnError) {

@@ -297,7 +297,7 @@ TEST_F(Pull, FindsTheRevisionThatWasPulled) {
   EXPECT_EQ(vit({"info", "owner/tiny@v2"}).status, 0);
   expect_refusal(vit({"info", "owner/tiny@v3"}),
                  "owner/tiny@v3: no such file or folder, and not pulled; if the hub has it: vit "
-                 "pull owner/tiny --revision v3");
+                 "pull owner/tiny (revision v3)");
 }
 
 TEST(PullUsage, SaysWhatIsExpected) {

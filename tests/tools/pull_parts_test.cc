@@ -7,12 +7,12 @@
 #include <thread>
 
 #include "tests/support/folder.h"
-#include "tools/cli/cache.h"
 #include "tools/cli/progress.h"
 #include "tools/output/digest.h"
 #include "tools/pull/http.h"
 #include "tools/pull/part_file.h"
 #include "tools/pull/retry.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -45,24 +45,24 @@ TEST(Urls, LeadOnFromWhereTheyAre) {
 
 TEST(HubNames, AreOwnerAndName) {
   for (const auto* name : {"google/vit-base", "a/b", "timm/deit.fb_in1k"})
-    EXPECT_TRUE(is_hub_name(name)) << name;
+    EXPECT_TRUE(weights::is_hub_name(name)) << name;
   for (const auto* name : {"", "a", "a/", "/b", "a/b/c", "../b", "a/..", "./b", "~/b", "a/b c"})
-    EXPECT_FALSE(is_hub_name(name)) << name;
+    EXPECT_FALSE(weights::is_hub_name(name)) << name;
 }
 
 TEST(Cache, LiesWhereTheEnvironmentSays) {
   setenv("HOME", "/home/me", 1);
   unsetenv("VIT_HOME");
   unsetenv("XDG_CACHE_HOME");
-  EXPECT_EQ(cache_folder(), "/home/me/.cache/vit");
+  EXPECT_EQ(weights::cache_folder(), "/home/me/.cache/vit");
   setenv("XDG_CACHE_HOME", "relative", 1);
-  EXPECT_EQ(cache_folder(), "/home/me/.cache/vit");
+  EXPECT_EQ(weights::cache_folder(), "/home/me/.cache/vit");
   setenv("XDG_CACHE_HOME", "/cache", 1);
-  EXPECT_EQ(cache_folder(), "/cache/vit");
+  EXPECT_EQ(weights::cache_folder(), "/cache/vit");
   setenv("VIT_HOME", "/vit", 1);
-  EXPECT_EQ(cache_folder(), "/vit");
-  EXPECT_EQ(model_folder("a/b"), "/vit/models/a/b");
-  EXPECT_EQ(model_folder("a/b", "refs/pr/1"), "/vit/models/a/b@refs--pr--1");
+  EXPECT_EQ(weights::cache_folder(), "/vit");
+  EXPECT_EQ(weights::model_folder("a/b"), "/vit/models/a/b");
+  EXPECT_EQ(weights::model_folder("a/b", "refs/pr/1"), "/vit/models/a/b@refs--pr--1");
 }
 
 TEST(DownloadProgress, SaysHowFarHowFastAndHowLong) {

@@ -13,7 +13,6 @@
 #include "tools/attention/picture.h"
 #include "tools/attention/raw.h"
 #include "tools/attention/settings.h"
-#include "tools/cli/cache.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/image_input.h"
 #include "tools/explorer/page.h"
@@ -22,6 +21,7 @@
 #include "tools/output/unicode.h"
 #include "vit/base/atomic_file.h"
 #include "weights/checkpoint.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -45,7 +45,7 @@ struct Inspector {
 Inspector make_inspector(AttentionSettings& settings, const cxxopts::ParseResult& arguments) {
   ClassifierOptions& options = settings.model.classifier;
   const ModelConfig config =
-      weights::open(find_model(settings.model.model), {.heads = options.heads}).config;
+      weights::open(weights::find_model(settings.model.model), {.heads = options.heads}).config;
   const bool can_explain = explainable(config) && options.merge_tokens == 0;
   if (settings.map.free_choice && !can_explain) {
     check_default_options(arguments);
@@ -167,7 +167,7 @@ Plan make_plan(const AttentionSettings& settings) {
     plan.outputs.push_back(plan.one ? fs::path(settings.output)
                                     : output_for(settings.output, file, taken));
   std::vector<fs::path> inputs(plan.files.begin(), plan.files.end());
-  inputs.push_back(find_model(settings.model.model));
+  inputs.push_back(weights::find_model(settings.model.model));
   std::vector<fs::path> written = plan.outputs;
   if (!plan.one) written.push_back(index_name(settings.output));
   if (plan.files.empty()) written.emplace_back(settings.output);

@@ -1,9 +1,9 @@
 #include "tools/cli/gradient_model.h"
 
-#include "tools/cli/cache.h"
 #include "tools/output/format.h"
 #include "vit/base/error.h"
 #include "weights/checkpoint.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -15,7 +15,7 @@ constexpr size_t kMostAttentionWeights = size_t{1} << 30;
 
 gradient::Network<float> load_network(const ModelSettings& settings, const Classifier& classifier) {
   weights::Checkpoint checkpoint =
-      weights::open(find_model(settings.model), {.heads = settings.classifier.heads});
+      weights::open(weights::find_model(settings.model), {.heads = settings.classifier.heads});
   if (settings.classifier.positions)
     checkpoint.config.embedding.position_resampling = *settings.classifier.positions;
   return gradient::load_network<float>(checkpoint, classifier.config().embedding.image_height,

@@ -6,10 +6,10 @@
 #include <cstdlib>
 
 #include "patch/patchify.h"
-#include "tools/cli/cache.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
 #include "weights/checkpoint.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -39,7 +39,8 @@ HeadId parse_head(std::string_view option, std::string_view text, std::string_vi
 void blame_image_size(const ModelSettings& settings) {
   const ClassifierOptions& options = settings.classifier;
   if (options.image_height == 0) return;
-  const auto config = weights::open(find_model(settings.model), {.heads = options.heads}).config;
+  const auto config =
+      weights::open(weights::find_model(settings.model), {.heads = options.heads}).config;
   try {
     patch::patch_grid(options.image_height, options.image_width, config.embedding.patch_height,
                       config.embedding.patch_width);
@@ -159,7 +160,7 @@ patch::DecodeOptions ModelSettings::decoding(patch::PixelBudget* budget,
 
 Classifier load_classifier(const ModelSettings& settings) {
   try {
-    Classifier classifier = Classifier::load(find_model(settings.model), settings.classifier);
+    Classifier classifier = Classifier::load(settings.model, settings.classifier);
     if (settings.model.empty() && !settings.quiet && !variable_is_set("VIT_MODEL"))
       name_default_model(classifier);
     return classifier;

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "tools/cli/cache.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/model_options.h"
 #include "tools/output/format.h"
@@ -11,6 +10,7 @@
 #include "tools/output/unicode.h"
 #include "vit/base/atomic_file.h"
 #include "weights/save.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -55,7 +55,7 @@ int run(const cxxopts::ParseResult& parsed) {
   const size_t heads = parsed.count("heads")
                            ? parse_count("--heads", parsed["heads"].as<std::string>(), 1, 1024)
                            : 0;
-  const fs::path source = find_model(model);
+  const fs::path source = weights::find_model(model);
   check_outputs({output}, {source});
   std::error_code ignored;
   if (fs::exists(output, ignored) && !parsed.count("force"))

@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "patch/image/pixel_budget.h"
-#include "tools/cli/cache.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_options.h"
@@ -14,6 +13,7 @@
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "vit/base/error.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -108,7 +108,7 @@ int run(const cxxopts::ParseResult& arguments) {
   const ClassNames names(classifier.name(), classifier.labels(), classes);
   if (!settings.output.empty())
     check_outputs(evaluation_files(settings.output),
-                  {settings.data, find_model(settings.model.model)});
+                  {settings.data, weights::find_model(settings.model.model)});
   patch::PixelBudget budget(settings.model.max_pixels);
   const LabelledFiles files = open_labelled(settings.data, names, settings.model.decoding(&budget));
   const Evaluation evaluation = run_evaluation(settings, classifier, files);

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "patch/image/pixel_budget.h"
-#include "tools/cli/cache.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/gradient_model.h"
 #include "tools/cli/image_input.h"
@@ -20,6 +19,7 @@
 #include "vit/base/atomic_file.h"
 #include "vit/interpret/head_report.h"
 #include "vit/interpret/relevance.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -130,7 +130,7 @@ void inspect_all(Inspection& inspection, const std::vector<std::string>& files, 
 
 std::vector<fs::path> inputs_of(const Settings& settings, const std::vector<std::string>& files) {
   std::vector<fs::path> inputs(files.begin(), files.end());
-  inputs.push_back(find_model(settings.model.model));
+  inputs.push_back(weights::find_model(settings.model.model));
   return inputs;
 }
 

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <set>
 
-#include "tools/cli/cache.h"
 #include "tools/cli/model_files.h"
 #include "tools/cli/model_options.h"
 #include "tools/info/model_report.h"
@@ -11,6 +10,7 @@
 #include "weights/checkpoint.h"
 #include "weights/cost.h"
 #include "weights/locate.h"
+#include "weights/store.h"
 #include "weights/tensor_list.h"
 
 namespace vit::tools {
@@ -64,7 +64,7 @@ std::uint64_t memory_of_weights(const weights::Checkpoint& checkpoint) {
 }
 
 ModelReport report_on(const std::string& model, size_t heads) {
-  const fs::path path = find_model(model);
+  const fs::path path = weights::find_model(model);
   const weights::Checkpoint checkpoint = weights::open(path, {.heads = heads});
   ModelReport report;
   report.model = model.empty() ? path.string() : model;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "tools/cli/cache.h"
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "weights/known/catalogue.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -28,15 +28,15 @@ void add_options(cxxopts::Options& options) {
 
 struct Row {
   CatalogueModel model;  ///< the name alone where the catalogue does not know it
-  std::optional<PulledModel> pulled;
+  std::optional<weights::PulledModel> pulled;
 };
 
 /// The catalogue, and after it what was pulled from elsewhere or at another revision.
 std::vector<Row> rows_with(const std::string& part, bool only_pulled) {
-  std::vector<PulledModel> pulled = pulled_models();
+  std::vector<weights::PulledModel> pulled = weights::pulled_models();
   std::vector<Row> rows;
   for (const auto& model : weights::catalogue()) {
-    const auto found = std::ranges::find_if(pulled, [&](const PulledModel& one) {
+    const auto found = std::ranges::find_if(pulled, [&](const weights::PulledModel& one) {
       return one.hub == model.hub && one.revision == "main";
     });
     Row row{model, {}};
@@ -85,7 +85,7 @@ std::string text_of(const std::vector<Row>& rows) {
 
 std::string json_of(const std::vector<Row>& rows) {
   nlohmann::ordered_json json;
-  json["cache"] = cache_folder().string();
+  json["cache"] = weights::cache_folder().string();
   json["models"] = nlohmann::ordered_json::array();
   for (const auto& [model, pulled] : rows) {
     nlohmann::ordered_json row{{"name", model.name}, {"hub", model.hub}};
@@ -100,7 +100,7 @@ std::string json_of(const std::vector<Row>& rows) {
       row["pulled"] = {{"revision", pulled->revision},
                        {"commit", pulled->commit},
                        {"bytes", pulled->bytes()},
-                       {"folder", model_folder(pulled->hub, pulled->revision).string()}};
+                       {"folder", weights::model_folder(pulled->hub, pulled->revision).string()}};
     json["models"].push_back(std::move(row));
   }
   using Handler = nlohmann::ordered_json::error_handler_t;

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tools/cli/cache.h"
 #include "tools/cli/progress.h"
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
@@ -14,6 +13,7 @@
 #include "tools/pull/download.h"
 #include "vit/base/atomic_file.h"
 #include "weights/known/catalogue.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -53,7 +53,7 @@ std::string repository_of(const std::string& name) {
     for (const auto& model : known) list += "\n  " + model.name;
     fail(name, ": the catalogue has several of this architecture, name one of them:", list);
   }
-  if (is_hub_name(name)) return name;
+  if (weights::is_hub_name(name)) return name;
   std::vector<std::string> names;
   for (const auto& model : weights::catalogue()) names.push_back(model.name);
   const std::string meant = nearest(name, names);
@@ -66,15 +66,17 @@ std::string repository_of(const std::string& name) {
 class Pull {
  public:
   Pull(HubRepository& repository, fs::path folder)
-      : repository_(repository), folder_(std::move(folder)), before_(read_pulled(folder_)) {}
+      : repository_(repository),
+        folder_(std::move(folder)),
+        before_(weights::read_pulled(folder_)) {}
 
-  PulledModel run(const std::string& revision) {
+  weights::PulledModel run(const std::string& revision) {
     remove_abandoned(folder_);
     fetch_if_there("config.json");
     fetch_if_there("preprocessor_config.json");
     fetch_weights();
-    PulledModel model{repository_.name(), revision, repository_.commit(), files_};
-    write_pulled(folder_, model);
+    weights::PulledModel model{repository_.name(), revision, repository_.commit(), files_};
+    weights::write_pulled(folder_, model);
     return model;
   }
 
@@ -158,15 +160,15 @@ class Pull {
 
   HubRepository& repository_;
   fs::path folder_;
-  std::optional<PulledModel> before_;
-  std::map<std::string, PulledFile> files_;
+  std::optional<weights::PulledModel> before_;
+  std::map<std::string, weights::PulledFile> files_;
 };
 
 int pull(const std::string& name, const std::string& revision, bool offline) {
   const std::string hub = repository_of(name);
-  const fs::path folder = model_folder(hub, revision);
+  const fs::path folder = weights::model_folder(hub, revision);
   if (offline) {
-    if (!read_pulled(folder))
+    if (!weights::read_pulled(folder))
       fail(hub, ": is not in the cache, and nothing is fetched offline (--offline or ",
            "HF_HUB_OFFLINE)");
     write_output(hub + " is in " + printable(folder.string()) + "\n");

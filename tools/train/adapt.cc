@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "tools/cli/cache.h"
 #include "tools/cli/progress.h"
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
@@ -16,6 +15,7 @@
 #include "vit/train/export.h"
 #include "vit/train/probe.h"
 #include "weights/checkpoint.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -84,7 +84,7 @@ data::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& 
 
 int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   const auto start = std::chrono::steady_clock::now();
-  auto checkpoint = weights::open(find_model(settings.from));
+  auto checkpoint = weights::open(weights::find_model(settings.from));
   check_tokens(checkpoint.config, kMostTokens, settings.from);
   const data::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
   show_whole(dataset, checkpoint.recipe);
@@ -129,7 +129,7 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
 }
 
 int train_finetune(TrainSettings settings, ThreadPool& pool) {
-  auto checkpoint = weights::open(find_model(settings.from));
+  auto checkpoint = weights::open(weights::find_model(settings.from));
   if (const size_t edge = settings.shape.image_size; edge != 0)
     checkpoint.recipe = scaled_to(checkpoint.recipe, edge, edge);
   check_tokens(checkpoint.config, kMostTokens, settings.from);

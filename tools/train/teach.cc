@@ -2,7 +2,6 @@
 
 #include <atomic>
 
-#include "tools/cli/cache.h"
 #include "tools/eval/class_names.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
@@ -12,6 +11,7 @@
 #include "vit/model/load.h"
 #include "vit/train/probe.h"
 #include "weights/checkpoint.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -62,7 +62,7 @@ class Teacher {
   Teacher(const TrainSettings& settings, const data::Dataset& dataset)
       : settings_(settings),
         dataset_(dataset),
-        checkpoint_(weights::open(find_model(settings.teacher))),
+        checkpoint_(weights::open(weights::find_model(settings.teacher))),
         classes_(classes_of(checkpoint_, settings, dataset)),
         recipe_(checkpoint_.recipe),
         network_(
@@ -120,7 +120,7 @@ class Teacher {
 
 bool is_there(const std::string& model) {
   try {
-    return fs::exists(find_model(model));
+    return fs::exists(weights::find_model(model));
   } catch (const Error&) {
     return false;
   }

@@ -1,6 +1,5 @@
 #include "tools/train/train.h"
 
-#include "tools/cli/cache.h"
 #include "tools/cli/check_output.h"
 #include "tools/output/lock.h"
 #include "tools/output/terminal.h"
@@ -8,6 +7,7 @@
 #include "tools/train/run.h"
 #include "tools/train/settings.h"
 #include "tools/train/teach.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -24,8 +24,9 @@ void check_existing(const TrainSettings& settings) {
   std::vector<fs::path> inputs;
   // A teacher whose answers are kept need not be there any more.
   const bool answered = !settings.teacher_answers.empty() && fs::exists(settings.teacher_answers);
-  if (!settings.from.empty()) inputs.push_back(find_model(settings.from));
-  if (!settings.teacher.empty() && !answered) inputs.push_back(find_model(settings.teacher));
+  if (!settings.from.empty()) inputs.push_back(weights::find_model(settings.from));
+  if (!settings.teacher.empty() && !answered)
+    inputs.push_back(weights::find_model(settings.teacher));
   std::vector<fs::path> outputs{settings.output};
   if (!settings.teacher_answers.empty()) outputs.push_back(settings.teacher_answers);
   check_outputs(outputs, inputs);

@@ -9,7 +9,7 @@
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
 #include "vit/model/load.h"
-#include "weights/known/default_model.h"
+#include "weights/store.h"
 
 namespace vit {
 namespace {
@@ -108,19 +108,19 @@ struct Classifier::State {
   }
 };
 
-Classifier Classifier::load(const std::filesystem::path& path, const ClassifierOptions& options) {
+Classifier Classifier::load(const std::filesystem::path& model, const ClassifierOptions& options) {
   if (!(options.temperature > 0.0f) || !std::isfinite(options.temperature))
     fail("temperature is ", options.temperature, ", expected a finite number above 0");
   const weights::Checkpoint checkpoint =
-      weights::open(path.empty() ? weights::default_model() : path, {.heads = options.heads});
+      weights::open(weights::find_model(model.string()), {.heads = options.heads});
   // The recipe decides the input size: DINOv2's classifiers run at 224 on a position table for 518.
   const Recipe recipe = recipe_for(checkpoint, options);
-  Model model = load_model(checkpoint, {.image_height = recipe.crop_height,
-                                        .image_width = recipe.crop_width,
-                                        .positions = options.positions,
-                                        .precision = options.precision,
-                                        .most_tokens = options.most_tokens});
-  return Classifier(std::make_unique<State>(std::move(model), checkpoint, recipe, options));
+  Model loaded = load_model(checkpoint, {.image_height = recipe.crop_height,
+                                         .image_width = recipe.crop_width,
+                                         .positions = options.positions,
+                                         .precision = options.precision,
+                                         .most_tokens = options.most_tokens});
+  return Classifier(std::make_unique<State>(std::move(loaded), checkpoint, recipe, options));
 }
 
 Classifier::Classifier(std::unique_ptr<State> state) : state_(std::move(state)) {}

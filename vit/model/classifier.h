@@ -41,7 +41,8 @@ struct ClassifierOptions {
 /// it.
 class Classifier {
  public:
-  /// A folder or a weight file; nothing: $VIT_MODEL, else the model that comes with the toolkit.
+  /// A folder, a weight file, or the name of a downloaded model; nothing: $VIT_MODEL, else the
+  /// bundled model. See weights::find_model().
   static Classifier load(const std::filesystem::path& model = {},
                          const ClassifierOptions& options = {});
 

@@ -4,10 +4,10 @@
 #include <fstream>
 #include <set>
 
-#include "tools/cli/cache.h"
 #include "tools/cli/model_files.h"
 #include "tools/output/digest.h"
 #include "vit/base/error.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -63,7 +63,7 @@ Json make_header(std::string_view command, const ModelSettings& settings,
   header["vit"] = VIT_VERSION;
   header["command"] = command;
   header["model"] = classifier.name();
-  header["model_sha256"] = model_digest(find_model(settings.model));
+  header["model_sha256"] = model_digest(weights::find_model(settings.model));
   header["labels_sha256"] = labels_digest(classifier.labels());
   header["recipe"] = to_json(classifier.recipe());
   Json& all = header["options"] = options;

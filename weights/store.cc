@@ -1,17 +1,18 @@
-#include "tools/cli/cache.h"
+#include "weights/store.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 
-#include "tools/output/file.h"
+#include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 #include "weights/known/catalogue.h"
 #include "weights/known/default_model.h"
 
-namespace vit::tools {
+namespace vit::weights {
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,7 +26,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// "refs/pr/1" is one folder.
+/// A revision such as "refs/pr/1" is one folder.
 std::string folder_name(std::string revision) {
   for (size_t at; (at = revision.find('/')) != std::string::npos;) revision.replace(at, 1, "--");
   return revision;
@@ -43,9 +44,9 @@ std::optional<fs::path> pulled_folder(const std::string& hub, const std::string&
   fail(name, ": several pulled models have this architecture, name one of them:", list);
 }
 
-/// Of the models that the catalogue knows by this name, the one that was pulled.
+/// The downloaded one of the models that the catalogue knows by this name.
 std::optional<fs::path> find_known(const std::string& name) {
-  const auto known = weights::find_in_catalogue(name);
+  const auto known = find_in_catalogue(name);
   std::vector<std::string> names;
   std::optional<fs::path> found;
   for (const auto& model : known) {
@@ -69,7 +70,7 @@ std::uintmax_t PulledModel::bytes() const {
 
 fs::path cache_folder() {
   if (const auto home = variable("VIT_HOME"); !home.empty()) return home;
-  // The standard demands an absolute path and passes over any other.
+  // The XDG standard ignores a path that is not absolute.
   if (const fs::path cache = variable("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "vit";
   const std::string home = variable("HOME");
   if (home.empty())
@@ -95,7 +96,7 @@ std::optional<PulledModel> read_pulled(const fs::path& folder) {
       model.files[name] = {entry.at("size"), entry.at("etag")};
     return model;
   } catch (const Json::exception&) {
-    return {};  // as good as not pulled
+    return {};  // treated as not downloaded
   }
 }
 
@@ -103,7 +104,8 @@ void write_pulled(const fs::path& folder, const PulledModel& model) {
   Json json{{"hub", model.hub}, {"revision", model.revision}, {"commit", model.commit}};
   for (const auto& [name, file] : model.files)
     json["files"][name] = {{"size", file.size}, {"etag", file.etag}};
-  write_file(folder / kManifest, json.dump(2) + "\n");
+  const std::string text = json.dump(2) + "\n";
+  write_atomically(folder / kManifest, std::as_bytes(std::span(text)));
 }
 
 std::vector<PulledModel> pulled_models() {
@@ -133,7 +135,7 @@ bool is_hub_name(const std::string& name) {
 
 fs::path find_model(const std::string& name) {
   std::error_code ignored;
-  if (name.empty()) return find_model(weights::default_model().string());
+  if (name.empty()) return find_model(default_model().string());
   if (fs::exists(name, ignored)) return name;
   if (auto known = find_known(name)) return *known;
   const size_t at = name.find('@');
@@ -141,8 +143,8 @@ fs::path find_model(const std::string& name) {
   if (!is_hub_name(hub)) return name;
   const std::string revision = at == std::string::npos ? kMainRevision : name.substr(at + 1);
   if (auto folder = pulled_folder(hub, revision)) return *folder;
-  const std::string more = at == std::string::npos ? "" : " --revision " + revision;
+  const std::string more = at == std::string::npos ? "" : " (revision " + revision + ")";
   fail(name, ": no such file or folder, and not pulled; if the hub has it: vit pull ", hub, more);
 }
 
-}  // namespace vit::tools
+}  // namespace vit::weights
