@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # install_test.sh BUILD_DIR SOURCE_DIR CXX CXX_FLAGS
-# Installs into an empty prefix, builds a program outside the house against it, runs both.
+# Installs into an empty prefix, builds an outside program against it, runs both.
 set -euo pipefail
 build_dir=$1
 source_dir=$2
@@ -29,6 +29,21 @@ labels=$("$prefix/usr/bin/vit" classify -m "$model" -k 3 "$model/image.png" |
 [[ $(wc -l <<<"$labels") == 3 ]] || { echo "the installed program named no classes"; exit 1; }
 expect "the outside program" \
   "$("$prefix/outside/outside" "$model" "$model/image.png" | sed -E 's/ [^ ]*$//')" "$labels"
+# A model by name, as `vit -m NAME` finds it; an unknown name fails with the same message.
+export VIT_HOME=$prefix/home
+folder=$VIT_HOME/models/facebook/deit-tiny-patch16-224
+mkdir -p "$folder"
+cp "$model"/* "$folder"
+echo '{"hub": "facebook/deit-tiny-patch16-224", "revision": "main", "commit": "", "files": {}}' >"$folder/.pulled.json"
+expect "the outside program, by name" \
+  "$("$prefix/outside/outside" facebook/deit-tiny-patch16-224 "$model/image.png" | sed -E 's/ [^ ]*$//')" "$labels"
+for name in owner/other other; do
+  expect "an unknown name" "vit: $("$prefix/outside/outside" "$name" "$model/image.png" 2>&1)" \
+    "$("$prefix/usr/bin/vit" classify -m "$name" "$model/image.png" 2>&1)"
+done
+# Nothing but the public headers is installed.
+expect "the installed headers" "$(cd "$prefix/usr/include/vit_toolkit" && find . -name '*.h' | sort | tr '\n' ' ')" \
+  "./patch/image/image.h ./vit/base/config.h ./vit/base/error.h ./vit/base/matrix.h ./vit/base/precision.h ./vit/base/recipe.h ./vit/model/classifier.h ./vit/model/features.h ./vit/model/runner.h ./vit/vit.h "
 # The model in the box comes along, and is found where no model is named.
 answer=$(cd "$prefix" && VIT_MODEL="" "$prefix/usr/bin/vit" classify -k 1 "$source_dir/weights/default/pictures/ship_1.png")
 [[ $answer == *"  ship "* ]] || { echo "the installed program did not name the ship: $answer"; exit 1; }
