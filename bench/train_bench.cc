@@ -69,7 +69,7 @@ void step(benchmark::State& state) {
   ThreadPool pool(threads);
   train::Trainer trainer(network_of(model(width, depth)), dataset, settings_for(half), pool);
   const auto same_tokens = network_of(model(width, depth, half));
-  const Model inference = load_model(train::as_checkpoint(same_tokens, {}));
+  const Model inference = load_model(train::as_checkpoint(same_tokens, {}, {}));
   ModelBatch forward(inference, kImages, threads);
   const auto one_step = [&] {
     if (trainer.epoch_done()) trainer.finish_epoch(0.0, 0.0);

@@ -44,16 +44,23 @@ Taps cubic_taps(double position, size_t inputs) {
   return taps;
 }
 
-// Stretched over all inputs of an output when shrinking; taps outside are dropped. a = -0.5 here.
-Taps antialiased_taps(double position, double scale, size_t inputs) {
-  const double stretch = std::max(scale, 1.0);
-  const double begin = std::max(std::floor(position + 1.0 - 2.0 * stretch), 0.0);
-  const double end =
-      std::min(std::floor(position + 1.0 + 2.0 * stretch), static_cast<double>(inputs));
+/// A filter for any scale, which reaches `radius` either way.
+struct Filter {
+  double (*weight)(double distance);
+  double radius;
+};
+constexpr Filter kTriangle{[](double x) { return std::max(1.0 - std::abs(x), 0.0); }, 1.0};
+constexpr Filter kCubic{[](double x) { return cubic(x, -0.5); }, 2.0};
+
+// Stretched over all inputs of an output when shrinking; taps outside are dropped.
+Taps antialiased_taps(double position, double scale, size_t inputs, const Filter& filter) {
+  const double stretch = std::max(scale, 1.0), reach = filter.radius * stretch;
+  const double begin = std::max(std::floor(position + 1.0 - reach), 0.0);
+  const double end = std::min(std::floor(position + 1.0 + reach), static_cast<double>(inputs));
   Taps taps;
   double sum = 0.0;
   for (double input = begin; input < end; ++input) {
-    taps.push_back({static_cast<size_t>(input), cubic((input - position) / stretch, -0.5)});
+    taps.push_back({static_cast<size_t>(input), filter.weight((input - position) / stretch)});
     sum += taps.back().weight;
   }
   for (Tap& tap : taps) tap.weight /= sum;
@@ -73,7 +80,9 @@ Taps make_taps(size_t output, size_t inputs, size_t outputs, PositionResampling 
     case PositionResampling::kBicubic:
       return cubic_taps(position, inputs);
     case PositionResampling::kBicubicAntialias:
-      return antialiased_taps(position, scale, inputs);
+      return antialiased_taps(position, scale, inputs, kCubic);
+    case PositionResampling::kBilinearAntialias:
+      return antialiased_taps(position, scale, inputs, kTriangle);
     default:
       return linear_taps(position, inputs);
   }
@@ -95,6 +104,42 @@ void check(ConstMatrixView table, GridSize from, GridSize to) {
     fail("position table has ", table.rows, " rows, expected ", from.rows, "x", from.cols,
          " of its grid");
   if (to.count() == 0) fail("cannot resample positions to a grid of ", to.rows, "x", to.cols);
+}
+
+/// The square that holds a grid, of which the grid is the top left part.
+GridSize square_around(GridSize grid) {
+  const size_t edge = std::max(grid.rows, grid.cols);
+  return {edge, edge};
+}
+
+/// A learned table of the patches for the grid of `config`.
+Matrix learned_positions(const EmbeddingConfig& config, ConstMatrixView stored) {
+  const GridSize from = config.position_grid, grid = config.grid();
+  if (!config.positions_keep_aspect || from == grid)
+    return resample_positions(stored, from, grid, config.position_resampling);
+  const GridSize square = square_around(grid);
+  const Matrix all = resample_positions(stored, from, square, config.position_resampling);
+  Matrix part(grid.count(), stored.cols);
+  for (size_t i = 0; i < grid.count(); ++i)
+    std::copy_n(all.view().row(i / grid.cols * square.cols + i % grid.cols), stored.cols,
+                part.view().row(i));
+  return part;
+}
+
+/// stored: a row for each row of the table's grid, then one for each column.
+Matrix factorized_positions(const EmbeddingConfig& config, ConstMatrixView stored) {
+  const GridSize from = config.position_grid, grid = config.grid();
+  const GridSize to = config.positions_keep_aspect ? square_around(grid) : grid;
+  constexpr auto kLinear = PositionResampling::kBilinear;
+  const Matrix rows =
+      resample_positions(stored.row_range(0, from.rows), {from.rows, 1}, {to.rows, 1}, kLinear);
+  const Matrix cols = resample_positions(stored.row_range(from.rows, from.cols), {1, from.cols},
+                                         {1, to.cols}, kLinear);
+  Matrix sums(grid.count(), stored.cols);
+  for (size_t i = 0; i < grid.count(); ++i)
+    for (size_t d = 0; d < stored.cols; ++d)
+      sums(i, d) = rows(i / grid.cols, d) + cols(i % grid.cols, d);
+  return sums;
 }
 
 }  // namespace
@@ -125,7 +170,8 @@ Matrix resample_positions(ConstMatrixView table, GridSize from, GridSize to,
 Matrix sinusoidal_positions_1d(size_t count, size_t width) {
   Matrix table(count, width);
   for (size_t d = 0; d < width; ++d) {
-    const double exponent = static_cast<double>(d / 2 * 2) / static_cast<double>(width);
+    const size_t even = d / 2 * 2;
+    const double exponent = static_cast<double>(even) / static_cast<double>(width);
     const double frequency = std::pow(10000.0, -exponent);
     for (size_t p = 0; p < count; ++p) {
       const double angle = static_cast<double>(p) * frequency;
@@ -144,8 +190,9 @@ Matrix sinusoidal_positions_2d(GridSize grid, size_t width, double temperature) 
     const double exponent = static_cast<double>(i) / static_cast<double>(quarter);
     const double frequency = std::pow(temperature, -exponent);
     for (size_t p = 0; p < grid.count(); ++p) {
-      const double x = static_cast<double>(p % grid.cols) * frequency;
-      const double y = static_cast<double>(p / grid.cols) * frequency;
+      const size_t row = p / grid.cols, column = p % grid.cols;
+      const double x = static_cast<double>(column) * frequency;
+      const double y = static_cast<double>(row) * frequency;
       table(p, i) = static_cast<float>(std::sin(x));
       table(p, quarter + i) = static_cast<float>(std::cos(x));
       table(p, 2 * quarter + i) = static_cast<float>(std::sin(y));
@@ -165,11 +212,13 @@ Matrix positions_for(const EmbeddingConfig& config, size_t width, ConstMatrixVie
       return sinusoidal_positions_1d(covered + grid.count(), width);
     case PositionKind::kSinusoidal2d:
       return sinusoidal_positions_2d(grid, width);
+    case PositionKind::kFactorized:
+      return factorized_positions(config, stored);
     case PositionKind::kLearned:
       break;
   }
-  const Matrix patches = resample_positions(stored.row_range(covered, config.position_grid.count()),
-                                            config.position_grid, grid, config.position_resampling);
+  const Matrix patches =
+      learned_positions(config, stored.row_range(covered, config.position_grid.count()));
   Matrix all(covered + grid.count(), width);
   for (size_t r = 0; r < all.rows(); ++r)
     std::copy_n(r < covered ? stored.row(r) : patches.view().row(r - covered), width,

@@ -9,7 +9,8 @@
 namespace vit::patch {
 
 /// The rows that are added to the tokens: [covered prefix + rows·cols of the grid, D]; empty where
-/// the model has none. `stored` is the learned table, for the grid that it was trained on.
+/// the model has none. `stored` is the learned table, for the grid that it was trained on;
+/// of factorized positions its rows, then its columns.
 Matrix positions_for(const EmbeddingConfig& config, size_t width, ConstMatrixView stored);
 
 /// A learned table [rows·cols, D] for another grid, as torch's F.interpolate resamples it. Prefix

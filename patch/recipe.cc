@@ -123,10 +123,11 @@ Placement place(size_t width, size_t height, const Recipe& recipe) {
 }
 
 void apply_recipe(const Image& image, const Recipe& recipe, RecipeScratch& scratch,
-                  MatrixView planes) {
+                  MatrixView planes, Isa isa) {
   assert(planes.rows == 3 && planes.cols == recipe.crop_height * recipe.crop_width);
   const Placement placement = place(image.width, image.height, recipe);
-  resize_window(image, placement.window, recipe.interpolation, scratch.resample, scratch.resized);
+  resize_window(image, placement.window, recipe.interpolation, {scratch.resample, isa},
+                scratch.resized);
   const bool padded =
       placement.window.width < recipe.crop_width || placement.window.height < recipe.crop_height;
   for (size_t channel = 0; channel < 3; ++channel) {

@@ -89,8 +89,8 @@ void make_filter(const Axis& axis, const Kernel& kernel, ResampleFilter& filter)
   filter.exact.resize(filter.stride);
   for (size_t i = 0; i < axis.count; ++i) {
     const double centre = (static_cast<double>(axis.first + i) + 0.5) * scale;
-    const auto begin = static_cast<size_t>(std::max(centre - support + 0.5, 0.0));
-    const auto end = std::min(static_cast<size_t>(centre + support + 0.5), axis.length);
+    const auto begin = static_cast<size_t>(std::max(std::floor(centre - support + 0.5), 0.0));
+    const auto end = std::min(static_cast<size_t>(std::floor(centre + support + 0.5)), axis.length);
     double sum = 0.0;
     for (size_t x = begin; x < end; ++x) {
       filter.exact[x - begin] = kernel.weight((static_cast<double>(x) - centre + 0.5) * squeeze);
@@ -155,8 +155,9 @@ void filter_down(size_t first_row, const ResampleKernels& kernels, ResampleScrat
 }
 
 void convolve(const Image& image, const Axis& across, const Axis& down, const Kernel& kernel,
-              ResampleScratch& scratch, Image& resized) {
-  const ResampleKernels& kernels = resample_kernels(active_isa());
+              const ResampleResources& resources, Image& resized) {
+  const ResampleKernels& kernels = resample_kernels(resources.isa);
+  ResampleScratch& scratch = resources.scratch;
   const bool filters_down = down.length != down.resized;
   size_t first_row = down.first, rows = down.count;
   if (filters_down) {
@@ -205,7 +206,7 @@ void pick_nearest(const Image& image, const Axis& across, const Axis& down,
 }  // namespace
 
 void resize_window(const Image& image, const ResizeWindow& window, Interpolation interpolation,
-                   ResampleScratch& scratch, Image& resized) {
+                   const ResampleResources& resources, Image& resized) {
   if (image.width == 0 || image.height == 0) fail("cannot resize an empty image");
   if (window.width == 0 || window.height == 0)
     fail("cannot resize to ", window.width, "x", window.height, ": both must be at least 1");
@@ -217,20 +218,22 @@ void resize_window(const Image& image, const ResizeWindow& window, Interpolation
   const Axis across{image.width, window.resized_width, window.x, window.width};
   const Axis down{image.height, window.resized_height, window.y, window.height};
   if (interpolation == Interpolation::kNearest)
-    pick_nearest(image, across, down, scratch, resized);
+    pick_nearest(image, across, down, resources.scratch, resized);
   else
-    convolve(image, across, down, kernel_of(interpolation), scratch, resized);
+    convolve(image, across, down, kernel_of(interpolation), resources, resized);
 }
 
-Image resize_window(const Image& image, const ResizeWindow& window, Interpolation interpolation) {
+Image resize_window(const Image& image, const ResizeWindow& window, Interpolation interpolation,
+                    Isa isa) {
   ResampleScratch scratch;
   Image resized;
-  resize_window(image, window, interpolation, scratch, resized);
+  resize_window(image, window, interpolation, {scratch, isa}, resized);
   return resized;
 }
 
-Image resize(const Image& image, size_t width, size_t height, Interpolation interpolation) {
-  return resize_window(image, {width, height, 0, 0, width, height}, interpolation);
+Image resize(const Image& image, size_t width, size_t height, Interpolation interpolation,
+             Isa isa) {
+  return resize_window(image, {width, height, 0, 0, width, height}, interpolation, isa);
 }
 
 }  // namespace vit::patch

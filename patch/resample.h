@@ -7,6 +7,7 @@
 
 #include "patch/image/image.h"
 #include "vit/base/recipe.h"
+#include "vit/kernels/cpu.h"
 
 namespace vit::patch {
 
@@ -38,12 +39,22 @@ struct ResampleScratch {
   std::vector<std::uint8_t> intermediate;  ///< rows after the horizontal pass
 };
 
+/// What a resize runs on. Every instruction set gives the same bytes.
+struct ResampleResources {
+  ResampleScratch& scratch;
+  Isa isa;
+
+  ResampleResources(ResampleScratch& kept, Isa set = active_isa()) : scratch(kept), isa(set) {}
+};
+
 /// The whole image at another size, as Pillow's Image.resize makes it.
-Image resize(const Image& image, size_t width, size_t height, Interpolation interpolation);
+Image resize(const Image& image, size_t width, size_t height, Interpolation interpolation,
+             Isa isa = active_isa());
 
 /// The same bytes as resize() and then cropping, at the cost of the window alone.
-Image resize_window(const Image& image, const ResizeWindow& window, Interpolation interpolation);
+Image resize_window(const Image& image, const ResizeWindow& window, Interpolation interpolation,
+                    Isa isa = active_isa());
 void resize_window(const Image& image, const ResizeWindow& window, Interpolation interpolation,
-                   ResampleScratch& scratch, Image& resized);
+                   const ResampleResources& resources, Image& resized);
 
 }  // namespace vit::patch

@@ -54,9 +54,14 @@ std::vector<Module> tools_modules() {
       {"tools/join", false, with(shared, {"tools/batch/results"})},
       // The page of vit attention -o FILE.html.
       {"tools/attention", false, with(shared, {"tools/explorer"})},
+      // Connections know nothing of images and models.
+      {"tools/serve/http", false, {"vit/base", "tools/output"}},
+      // The service draws and explains as vit attention does.
+      {"tools/serve", false, with(shared, {"tools/attention", "tools/explorer"})},
       // vit train ends with the report of vit eval, and matches a teacher's classes as eval does.
       {"tools/train", false,
-       with(shared, {"tools/eval/class_names.h", "tools/eval/data.h", "tools/eval/report.h"})},
+       with(shared, {"tools/eval/class_names.h", "tools/eval/data.h", "tools/eval/predictions.h",
+                     "tools/eval/report.h"})},
   };
   for (const auto* name :
        {"batch", "classify", "convert", "eval", "explorer", "heads", "info", "models", "pull"})
@@ -67,8 +72,8 @@ std::vector<Module> tools_modules() {
 
 /// A longer folder comes before the shorter one that contains it.
 std::vector<Module> all_modules() {
-  const auto library =
-      with(kBeforeModel, {"vit/model", "vit/data", "vit/gradient", "vit/interpret", "vit/train"});
+  const auto library = with(kBeforeModel, {"vit/model", "vit/data", "vit/index", "vit/gradient",
+                                           "vit/interpret", "vit/train"});
   std::vector<Module> table{
       {"vit/base", true, {}},
       {"vit/kernels", true, {"vit/base"}},
@@ -81,9 +86,14 @@ std::vector<Module> all_modules() {
       {"vit/text", true, {"vit/base", "vit/kernels", "vit/encoder", "weights"}},
       {"vit/model", true, kBeforeModel},
       {"vit/data", true, {"vit/base", "patch"}},
+      // An index is mapped as weights are, and may hold numbers of 16 bits.
+      {"vit/index",
+       true,
+       {"vit/base", "vit/kernels", "weights/formats/mapped_file.h", "weights/numbers.h"}},
       {"vit/gradient", true, with(kBeforeModel, {"vit/model"})},
       {"vit/interpret", true, with(kBeforeModel, {"vit/model", "vit/gradient"})},
       {"vit/train", true, with(kBeforeModel, {"vit/model", "vit/data", "vit/gradient"})},
+      {"vit/serving", true, with(kBeforeModel, {"vit/model"})},
       {"vit", true, library},  // the umbrella header
   };
   for (auto& module : tools_modules()) table.push_back(std::move(module));
@@ -110,8 +120,9 @@ const std::vector<Outside>& outside_headers() {
       {"dlfcn.h", {"patch"}},
       {"cblas.h", {"vit/kernels"}},
       {"nlohmann/", {"weights", "vit/text", "tools"}},
-      {"zlib.h", {"weights", "vit/data", "vit/text", "tools"}},
+      {"zlib.h", {"weights", "vit/data", "vit/index", "vit/text", "tools"}},
       {"utf8proc.h", {"vit/text"}},
+      {"boost/", {"tools/serve/http"}},
       {"curl/", {"tools"}},
       {"openssl/", {"tools"}},
       {"sqlite3.h", {"tools"}},
@@ -230,7 +241,7 @@ std::vector<std::string> source_files() {
     if (!fs::exists(vit::test::source_dir() / top)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(vit::test::source_dir() / top)) {
       const auto extension = entry.path().extension();
-      if (extension == ".h" || extension == ".cc" || extension == ".inl")
+      if (extension == ".h" || extension == ".cc" || extension == ".c" || extension == ".inl")
         files.push_back(fs::relative(entry.path(), vit::test::source_dir()).string());
     }
   }

@@ -11,14 +11,15 @@
 #include "tools/join/join.h"
 #include "tools/models/models.h"
 #include "tools/pull/pull.h"
+#include "tools/serve/serve.h"
 #include "tools/train/train.h"
 
 namespace vit::tools {
 
 std::vector<Command> commands() {
-  return {classify_command(), batch_command(),     eval_command(),  join_command(),
-          embed_command(),    attention_command(), heads_command(), info_command(),
-          convert_command(),  train_command(),     pull_command(),  models_command()};
+  return {classify_command(),  batch_command(),  eval_command(), join_command(),    embed_command(),
+          attention_command(), heads_command(),  info_command(), convert_command(), train_command(),
+          pull_command(),      models_command(), serve_command()};
 }
 
 }  // namespace vit::tools

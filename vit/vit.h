@@ -1,5 +1,5 @@
-/// The public interface of the library. Only this header and what it includes are installed; all
-/// other headers are internal and may change.
+/// The public interface of the library. Only this header, vit_c.h and what they include are
+/// installed; all other headers are internal and may change.
 #pragma once
 
 #include "patch/image/image.h"
@@ -7,3 +7,4 @@
 #include "vit/base/recipe.h"
 #include "vit/model/classifier.h"
 #include "vit/model/runner.h"
+#include "vit/version.h"

@@ -18,6 +18,8 @@ std::uint64_t input_rows(KernelInput input, const ModelConfig& c) {
       return c.embedding.tokens();
     case KernelInput::kPooledTokens:
       return pooled_tokens(c);
+    case KernelInput::kClassAndTokens:
+      return 1 + c.embedding.tokens();
     case KernelInput::kOneRow:
       break;
   }
@@ -34,6 +36,10 @@ std::uint64_t multiply_adds(const ModelConfig& c) {
   // Scores and weighted values of every attention.
   const std::uint64_t tokens = c.embedding.tokens(), width = c.encoder.width;
   sum += c.encoder.depth * c.encoder.branches * 2 * tokens * tokens * width;
+  // Talking heads mix the scores twice.
+  if (c.encoder.attention == AttentionKind::kTalkingHeads)
+    sum += c.encoder.depth * 2 * tokens * tokens * c.encoder.heads * c.encoder.heads;
+  sum += c.head.class_layers * 2 * (1 + tokens) * width;
   if (c.head.pooling == Pooling::kAttention) sum += 2 * pooled_tokens(c) * width;
   return sum;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "vit/base/error.h"
 
@@ -51,12 +52,22 @@ class Reader {
     return count;
   }
 
+  size_t rank(const std::string& name) const { return weights_.find(name)->second.shape().size(); }
+
   const std::string& where() const { return where_; }
 
  private:
   const WeightMap& weights_;
   const std::string& where_;
 };
+
+size_t square_root(size_t n) {
+  return static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(n))));
+}
+
+bool is_square(size_t n) {
+  return n != 0 && square_root(n) * square_root(n) == n;
+}
 
 void infer_tokens(const Reader& r, ModelConfig& c) {
   const Shape& kernel = r.shape("patch_embed.proj.weight", 4);
@@ -69,7 +80,9 @@ void infer_tokens(const Reader& r, ModelConfig& c) {
   c.embedding.norm_before_blocks = r.has("norm_pre.weight");
 
   c.embedding.prefix.clear();
-  if (r.has("cls_token")) c.embedding.prefix.push_back(PrefixToken::kClass);
+  // A class token that has layers of its own does not pass through the blocks.
+  const bool class_layers = r.has("class_blocks.0.norm1.weight");
+  if (r.has("cls_token") && !class_layers) c.embedding.prefix.push_back(PrefixToken::kClass);
   if (r.has("dist_token")) c.embedding.prefix.push_back(PrefixToken::kDistillation);
   if (r.has("reg_token")) {
     const size_t registers = r.shape("reg_token", 3)[1];
@@ -78,21 +91,45 @@ void infer_tokens(const Reader& r, ModelConfig& c) {
     c.embedding.prefix.insert(c.embedding.prefix.end(), registers, PrefixToken::kRegister);
   }
   c.embedding.positions = r.has("pos_embed") ? PositionKind::kLearned : PositionKind::kNone;
+  if (r.has("pos_embed_y") && r.has("pos_embed_x")) {
+    c.embedding.positions = PositionKind::kFactorized;
+    c.embedding.positions_cover_prefix = false;
+    c.embedding.position_grid = {r.shape("pos_embed_y", 3)[1], r.shape("pos_embed_x", 3)[1]};
+  }
+}
+
+/// What tensors of positions and of talking heads tell; 0: nothing.
+size_t infer_head_width(const Reader& r, const std::string& attention, size_t width) {
+  const auto of_heads = [&](size_t heads) { return heads == 0 ? 0 : width / heads; };
+  if (r.has(attention + "proj_l.weight"))
+    return of_heads(r.shape(attention + "proj_l.weight", 2)[0]);
+  for (const std::string& bias : {attention + "rel_pos.", std::string("rel_pos.")}) {
+    if (r.has(bias + "table")) return of_heads(r.shape(bias + "table", 2)[1]);
+    if (r.has(bias + "mlp.fc2.weight")) return of_heads(r.shape(bias + "mlp.fc2.weight", 2)[0]);
+  }
+  if (r.has("rope.periods")) return 4 * r.shape("rope.periods", 1)[0];
+  if (r.has("rope.freqs_cos")) return r.shape("rope.freqs_cos", 2)[1];
+  if (r.has("rope.freqs") && r.rank("rope.freqs") == 4)
+    return of_heads(r.shape("rope.freqs", 4)[2]);
+  return 0;
 }
 
 void infer_attention(const Reader& r, const std::string& attention, ModelConfig& c) {
   const size_t rows = r.shape(attention + "qkv.weight", 2)[0];
-  c.encoder.qkv_bias = r.has(attention + "qkv.bias");
+  c.encoder.key_bias = !r.has(attention + "q_bias");
+  c.encoder.qkv_bias = r.has(attention + "qkv.bias") || !c.encoder.key_bias;
   c.encoder.projection_bias = r.has(attention + "proj.bias");
   c.encoder.qk_norm = r.has(attention + "q_norm.weight");
   c.encoder.attention_norm = r.has(attention + "norm.weight");
   c.encoder.attention = r.has(attention + "sub_norm.weight") ? AttentionKind::kDifferential
                                                              : AttentionKind::kStandard;
+  if (r.has(attention + "proj_l.weight")) c.encoder.attention = AttentionKind::kTalkingHeads;
   size_t head_width = r.stored_head_width(attention + "qkv.weight");
   if (c.encoder.attention == AttentionKind::kDifferential)
     head_width = r.shape(attention + "sub_norm.weight", 1)[0];
   else if (c.encoder.qk_norm)
     head_width = r.shape(attention + "q_norm.weight", 1)[0];
+  if (head_width == 0) head_width = infer_head_width(r, attention, c.encoder.width);
   c.encoder.heads = head_width == 0 ? 0 : c.encoder.width / head_width;
   c.encoder.key_value_heads = c.encoder.heads;
   if (head_width != 0 && rows > c.encoder.width)
@@ -118,14 +155,85 @@ void infer_blocks(const Reader& r, ModelConfig& c) {
   if (c.encoder.gated_mlp) c.encoder.activation = Activation::kSilu;
 }
 
+/// A table of offsets has (2·side - 1)² rows, and three more for a class token.
+void infer_table(const Reader& r, const std::string& name, ModelConfig& c) {
+  RelativeBiasConfig& bias = c.encoder.relative_bias;
+  const size_t rows = r.shape(name, 2)[0];
+  bias.kind = RelativeBiasKind::kTable;
+  bias.class_rows = rows > 3 && is_square(rows - 3) && !c.embedding.prefix.empty();
+  const size_t side = (square_root(bias.class_rows ? rows - 3 : rows) + 1) / 2;
+  bias.grid = {side, side};
+  c.embedding.image_height = side * c.embedding.patch_height;
+  c.embedding.image_width = side * c.embedding.patch_width;
+}
+
+void infer_relative_bias(const Reader& r, ModelConfig& c) {
+  RelativeBiasConfig& bias = c.encoder.relative_bias;
+  const auto has = [&](const std::string& name) {
+    return r.has(name + "rel_pos.table") || r.has(name + "rel_pos.mlp.fc1.weight");
+  };
+  bias.per_block = has("blocks.0.attn.");
+  bias.shared = has("");
+  if (!bias.per_block && !bias.shared) {
+    bias = {};
+    return;
+  }
+  const std::string name = bias.per_block ? "blocks.0.attn.rel_pos." : "rel_pos.";
+  if (r.has(name + "table")) return infer_table(r, name + "table", c);
+  bias.hidden = r.shape(name + "mlp.fc1.weight", 2)[0];
+  bias.kind = r.has(name + "mlp.fc2.bias") ? RelativeBiasKind::kLogMlp : RelativeBiasKind::kSwinMlp;
+  if (bias.kind == RelativeBiasKind::kSwinMlp) bias.grid = c.embedding.grid();
+}
+
+/// Angles that follow from the grid leave nothing in a file; the layout says what they are.
+void infer_rotary(const Reader& r, std::string_view layout, ModelConfig& c) {
+  RotaryConfig& rotary = c.encoder.rotary;
+  if (r.has("rope.freqs")) {
+    rotary = {.kind = RotaryKind::kLearned, .columns_first = true};
+  } else if (r.has("rope.periods") || layout == "Hugging Face DINOv3") {
+    rotary = {.kind = RotaryKind::kNormalized, .temperature = 100.0f, .split_halves = true};
+    rotary.stored_periods = r.has("rope.periods");
+  } else if (layout == "EVA-02") {
+    rotary = {.kind = RotaryKind::kAxial, .reference = {16, 16}};  // of its pre-training
+  } else if (layout == "Perception Encoder") {
+    rotary = {.kind = RotaryKind::kAxial, .columns_first = true};
+    rotary.offset = r.has("cls_token") ? 1.0f : 0.0f;
+  }
+}
+
+/// CaiT's layers in which the class token reads the patches.
+void infer_class_layers(const Reader& r, ModelConfig& c) {
+  c.head.class_layers = r.count("class_blocks.");
+  if (c.head.class_layers != 0)
+    c.head.class_mlp_width = r.shape("class_blocks.0.mlp.fc1.weight", 2)[0];
+}
+
+/// Perception Encoder: its pool has 8 heads and reads the class token too; without a pool and
+/// without a last norm the patches are averaged, as timm does.
+void infer_perception(const Reader& r, ModelConfig& c) {
+  constexpr std::pair<size_t, size_t> kHeads[] = {
+      {192, 3}, {384, 6}, {768, 12}, {1024, 16}, {1536, 16}};
+  for (const auto& [width, heads] : kHeads)
+    if (c.encoder.width == width) c.encoder.heads = c.encoder.key_value_heads = heads;
+  if (c.head.pooling == Pooling::kAttention) {
+    c.head.pool_prefix = true;
+    c.head.pool_heads = 8;
+  } else if (!r.has("norm.weight")) {
+    c.head.pooling = Pooling::kMean;
+  }
+}
+
 void infer_head(const Reader& r, ModelConfig& c) {
   c.head.final_norm = r.has("norm.weight");
   c.head.pooled_norm = r.has("fc_norm.weight");
   const bool has_class = r.has("cls_token");
-  if (r.has("attn_pool.latent"))
+  if (r.has("attn_pool.latent")) {
     c.head.pooling = Pooling::kAttention;
-  else
+    const size_t width = r.shape("attn_pool.mlp.fc1.weight", 2)[0];
+    c.head.pool_mlp_width = width == c.encoder.mlp_width ? 0 : width;
+  } else {
     c.head.pooling = has_class && !c.head.pooled_norm ? Pooling::kClass : Pooling::kMean;
+  }
 
   c.head.classes = r.has("head.weight") ? r.shape("head.weight", 2)[0] : 0;
   c.head.head_bias = r.has("head.bias");
@@ -133,14 +241,6 @@ void infer_head(const Reader& r, ModelConfig& c) {
   c.head.pre_logits = r.has("pre_logits.weight") ? r.shape("pre_logits.weight", 2)[0] : 0;
   if (c.head.classes != 0 && has_class && r.shape("head.weight", 2)[1] == 2 * c.encoder.width)
     c.head.pooling = Pooling::kClassAndMean;
-}
-
-size_t square_root(size_t n) {
-  return static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(n))));
-}
-
-bool is_square(size_t n) {
-  return n != 0 && square_root(n) * square_root(n) == n;
 }
 
 /// A square table tells its grid and the image size. Any other is left in one row here: what its
@@ -164,9 +264,15 @@ ModelConfig infer_config(const Interpretation& found, const std::string& where) 
   ModelConfig config;
   config.encoder.norm_eps = found.layout->norm_eps;
   config.encoder.activation = found.layout->activation;
+  config.embedding.image_height = config.embedding.image_width = found.layout->image_size;
+  config.embedding.position_resampling = found.layout->resampling;
   infer_tokens(reader, config);
   infer_blocks(reader, config);
+  infer_rotary(reader, found.layout->name, config);
+  infer_relative_bias(reader, config);
+  infer_class_layers(reader, config);
   infer_head(reader, config);
+  if (found.layout->name == "Perception Encoder") infer_perception(reader, config);
   if (config.embedding.positions == PositionKind::kLearned) infer_grid(reader, config);
   // OpenAI's loader takes 64 columns a head; its files do not say it.
   constexpr size_t kClipHeadWidth = 64;
@@ -196,6 +302,9 @@ GridSize position_grid_of(const WeightMap& weights, const ModelConfig& config, G
   const size_t covered = config.embedding.covered_prefix();
   const size_t patches = stored > covered ? stored - covered : 0;
   if (patches == expected.count() && patches != 0) return expected;
+  // NaFlex says the grid of its table apart from the image; a row is what infer_config() leaves.
+  const GridSize said = config.embedding.position_grid;
+  if (patches == said.count() && said.rows > 1) return said;
   if (!is_square(patches))
     fail(where, ": tensor 'pos_embed' holds ", stored, " positions, expected ", covered,
          " for the prefix tokens and a square number for the patches");

@@ -6,13 +6,14 @@
 
 #include "vit/base/error.h"
 #include "weights/checkpoint.h"
-#include "weights/configs/description.h"
+#include "weights/configs/config_files.h"
 #include "weights/configs/self_description.h"
 #include "weights/formats/tensor_file.h"
 #include "weights/infer.h"
 #include "weights/known/architectures.h"
 #include "weights/known/heads.h"
 #include "weights/known/labels.h"
+#include "weights/known/unsupported.h"
 #include "weights/layouts/layout.h"
 #include "weights/locate.h"
 #include "weights/tensor_list.h"
@@ -29,16 +30,17 @@ Recipe usual_recipe(const Layout& layout, const ModelConfig& config) {
   timm.width = config.embedding.image_width;
   // Whoever shares timm's recipes evaluates large images whole.
   const bool large = layout.crop_pct == 0.9 && config.embedding.image_height >= 384;
-  timm.crop_pct = large ? 1.0 : layout.crop_pct;
+  const bool whole = large || config.head.class_layers != 0;  // CaiT
+  timm.crop_pct = whole ? 1.0 : layout.crop_pct;
   timm.interpolation = layout.interpolation;
   timm.crop_mode = layout.crop_mode;
   Recipe recipe = recipe_of(timm, std::string(layout.name));
   set_statistics(layout.statistics, recipe);
   // Of those who share timm's names, DeiT, DINO and their successors use ImageNet's statistics.
-  const bool facebook = config.encoder.layer_scale || config.head.distilled_head;
+  const bool beit = config.encoder.relative_bias.kind == RelativeBiasKind::kTable;
+  const bool facebook = (config.encoder.layer_scale || config.head.distilled_head) && !beit;
   if (layout.statistics == "half" && facebook) set_statistics("imagenet", recipe);
-  if (layout.statistics == "half" && config.embedding.norm_before_blocks)
-    set_statistics("clip", recipe);
+  if (layout.name == "timm" && config.embedding.norm_before_blocks) set_statistics("clip", recipe);
   return recipe;
 }
 
@@ -50,18 +52,39 @@ const Architecture* architecture_in_name(const std::filesystem::path& file) {
   return find_architecture(name.substr(0, name.find('-')));
 }
 
-Description describe_bare(const Interpretation& found, const ModelConfig& inferred,
-                          const Metadata& metadata, const std::filesystem::path& file) {
-  Description result;
-  const Architecture* known = found.layout->name == "timm" ? architecture_in_name(file) : nullptr;
+/// Rotary positions that follow from the grid leave nothing in timm's files. Where such a model
+/// cannot be told from one without them, a guess would give wrong answers in silence.
+void refuse_invisible_positions(const ModelConfig& c, const std::string& where) {
+  const bool no_bias = c.encoder.relative_bias.kind == RelativeBiasKind::kNone;
+  const bool no_rotary = c.encoder.rotary.kind == RotaryKind::kNone;
+  const bool no_positions = c.embedding.positions == PositionKind::kNone && no_bias && no_rotary;
+  const bool eva = !c.encoder.key_bias && no_bias && no_rotary;
+  const bool pool_reads_class =
+      c.head.pooling == Pooling::kAttention && !c.embedding.prefix.empty();
+  const bool no_last_norm = !c.head.final_norm && !c.head.pooled_norm;
+  const bool perception = c.embedding.norm_before_blocks && (pool_reads_class || no_last_norm);
+  if (no_positions || eva || perception)
+    fail(where, ": looks like EVA, DINOv3, RoPE-ViT or Perception Encoder under timm's names; ",
+         "whether and how it rotates positions is not in its tensors; name the file after its ",
+         "architecture (eva02_tiny_patch14_336.safetensors) or put its config.json beside it");
+}
+
+ModelCard describe_bare(const Interpretation& found, const ModelConfig& inferred,
+                        const Metadata& metadata, const std::filesystem::path& file) {
+  ModelCard result;
+  const Architecture* known =
+      found.layout->name.starts_with("timm") ? architecture_in_name(file) : nullptr;
   if (known != nullptr) {
-    Arguments sizes{{"num_classes", std::to_string(inferred.head.classes)},
-                    {"img_size", std::to_string(inferred.embedding.image_height)}};
+    Arguments sizes{{"num_classes", std::to_string(inferred.head.classes)}};
+    const bool tells_size = inferred.embedding.positions == PositionKind::kLearned ||
+                            inferred.encoder.relative_bias.kind == RelativeBiasKind::kTable;
+    if (tells_size) sizes["img_size"] = std::to_string(inferred.embedding.image_height);
     result.config = config_of(known->name, sizes, file.string());
     result.recipe = known->recipe;
     result.assumptions.push_back("architecture and recipe of " + known->name +
                                  ", from the file's name");
   } else {
+    if (found.layout->name == "timm") refuse_invisible_positions(inferred, file.string());
     result.config = inferred;
     result.recipe = usual_recipe(*found.layout, inferred);
     result.assumptions.push_back("the usual recipe of " + std::string(found.layout->name) +
@@ -75,8 +98,8 @@ Description describe_bare(const Interpretation& found, const ModelConfig& inferr
   return result;
 }
 
-Description describe(const Location& location, const Interpretation& found,
-                     const ModelConfig& inferred, const Metadata& metadata) {
+ModelCard describe(const Location& location, const Interpretation& found,
+                   const ModelConfig& inferred, const Metadata& metadata) {
   if (location.config.empty()) return describe_bare(found, inferred, metadata, location.weights);
   const nlohmann::json content = read_json(location.config);
   const Fields file(content, location.config.string());
@@ -85,13 +108,28 @@ Description describe(const Location& location, const Interpretation& found,
   if (!file.has("model_type"))
     fail(file.where(), ": names neither an architecture (timm) nor a model_type (transformers)");
 
-  Description result = read_hf_config(file, inferred);
+  ModelCard result = read_hf_config(file, inferred);
   if (!location.preprocessor.empty()) {
     const nlohmann::json recipe = read_json(location.preprocessor);
     result.recipe = read_preprocessor(Fields(recipe, location.preprocessor.string()),
                                       *file.text("model_type"), result.config);
   }
   return result;
+}
+
+/// A config may name a family whose tensors are not known. Then its name says more than what is
+/// missing among the tensors.
+void refuse_unsupported(const Location& location) {
+  if (location.config.empty()) return;
+  const nlohmann::json content = read_json(location.config);
+  const Fields file(content, location.config.string());
+  const UnsupportedFamily* family = nullptr;
+  std::string name;
+  if (file.has("architecture"))
+    family = unsupported_architecture(name = file.text("architecture").value_or(""));
+  else if (file.has("model_type"))
+    family = unsupported_model_type(name = file.text("model_type").value_or(""));
+  if (family != nullptr) fail(file.where(), ": '", name, "' is ", description_of(*family));
 }
 
 void settle_heads(ModelConfig& config, const OpenOptions& options, const std::string& where,
@@ -103,6 +141,14 @@ void settle_heads(ModelConfig& config, const OpenOptions& options, const std::st
     assumptions.push_back(std::to_string(config.encoder.heads) +
                           " attention heads, as known models of this size have");
   }
+}
+
+/// RoPE-ViT's authors store the frequencies of all heads of a layer side by side.
+void split_frequencies(const EncoderConfig& encoder, WeightMap& weights) {
+  const auto found = weights.find("rope.freqs");
+  if (found == weights.end() || found->second.shape().size() != 3) return;
+  const Shape shape{2, encoder.depth, encoder.heads, encoder.head_width() / 2};
+  if (element_count(shape) == found->second.size()) found->second = found->second.reshaped(shape);
 }
 
 void settle_labels(Checkpoint& checkpoint, bool speaks_for_itself) {
@@ -167,15 +213,15 @@ void attach_scales(TensorMap& tensors, const std::string& where) {
 
 /// A file that save() wrote: its names are the model's, and it says everything itself.
 Checkpoint open_saved(TensorFile file, const std::string& where, const OpenOptions& options) {
-  Description said = read_self_description(file.metadata, where);
+  ModelCard card = read_self_description(file.metadata, where);
   Checkpoint checkpoint;
   checkpoint.path = where;
   checkpoint.format = file.format;
   checkpoint.layout = "vit";
-  checkpoint.config = std::move(said.config);
-  checkpoint.recipe = said.recipe;
-  checkpoint.labels = std::move(said.labels);
-  checkpoint.assumptions = std::move(said.assumptions);
+  checkpoint.config = std::move(card.config);
+  checkpoint.recipe = card.recipe;
+  checkpoint.labels = std::move(card.labels);
+  checkpoint.assumptions = std::move(card.assumptions);
   checkpoint.metadata = other_entries(file.metadata);
   settle_heads(checkpoint.config, options, where, checkpoint.assumptions);
   validate(checkpoint.config, where);
@@ -200,16 +246,23 @@ Checkpoint open(const std::filesystem::path& path, const OpenOptions& options) {
 
   TensorFile file = read_tensor_file(location.weights);
   if (describes_itself(file.metadata)) return open_saved(std::move(file), where, options);
-  Interpretation found = interpret(file.tensors, where);
-  const ModelConfig inferred = infer_config(found, where);
-  Description said = describe(location, found, inferred, file.metadata);
+  Interpretation found;
+  ModelConfig inferred;
+  try {
+    found = interpret(file.tensors, where);
+    inferred = infer_config(found, where);
+  } catch (const Error&) {
+    refuse_unsupported(location);
+    throw;
+  }
+  ModelCard card = describe(location, found, inferred, file.metadata);
   checkpoint.format = file.format;
   checkpoint.layout = found.layout->name;
-  checkpoint.recipe = said.recipe;
-  checkpoint.labels = std::move(said.labels);
-  checkpoint.assumptions = std::move(said.assumptions);
+  checkpoint.recipe = card.recipe;
+  checkpoint.labels = std::move(card.labels);
+  checkpoint.assumptions = std::move(card.assumptions);
 
-  ModelConfig& config = checkpoint.config = said.config;
+  ModelConfig& config = checkpoint.config = card.config;
   settle_heads(config, options, where, checkpoint.assumptions);
   validate(config, where);
   if (config.embedding.positions == PositionKind::kLearned)
@@ -220,6 +273,7 @@ Checkpoint open(const std::filesystem::path& path, const OpenOptions& options) {
   validate(config, where);
   validate(checkpoint.recipe, where);
 
+  split_frequencies(config.encoder, found.weights);
   const bool hugging_face = checkpoint.layout.starts_with("Hugging Face");
   settle_labels(checkpoint, hugging_face && !location.config.empty());
   take_weights(found, file, checkpoint);

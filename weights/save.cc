@@ -174,7 +174,7 @@ class TensorWriter {
 };
 
 Metadata metadata_of(const ModelCard& card, const Metadata& more, const std::string& where) {
-  Metadata metadata = self_description({card.config, card.recipe, card.labels, card.assumptions});
+  Metadata metadata = self_description(card);
   for (const auto& [name, text] : more)
     if (!metadata.emplace(name, text).second)
       fail(where, ": metadata '", name, "' belongs to the format, choose another name");

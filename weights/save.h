@@ -3,14 +3,11 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <vector>
 
-#include "vit/base/config.h"
-#include "vit/base/recipe.h"
 #include "weights/checkpoint.h"
 #include "weights/formats/tensor_file.h"
 #include "weights/layouts/rules.h"
+#include "weights/model_card.h"
 
 namespace vit::weights {
 
@@ -24,14 +21,6 @@ struct SaveOptions {
   /// Entries besides our own: a training run's log, say. Kept when the file is read and saved
   /// again.
   Metadata metadata{};
-};
-
-/// What a model is, besides its numbers.
-struct ModelCard {
-  ModelConfig config;
-  Recipe recipe;
-  std::vector<std::string> labels;  ///< one per class, or empty
-  std::vector<std::string> assumptions{};
 };
 
 /// Writes the tensors of tensors_of(card.config), f32 before half, each group in the order of

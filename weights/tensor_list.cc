@@ -61,10 +61,47 @@ void list_embedding(const Lister& list, const EmbeddingConfig& c) {
   add_tokens("cls_token", PrefixToken::kClass);
   add_tokens("dist_token", PrefixToken::kDistillation);
   add_tokens("reg_token", PrefixToken::kRegister);
+  const auto add_positions = [&](const char* name, size_t rows) {
+    list.add(name, {1, rows, width}, TensorRole::kPositions);
+  };
   if (c.positions == PositionKind::kLearned)
-    list.add("pos_embed", {1, c.covered_prefix() + c.position_grid.count(), width},
-             TensorRole::kPositions);
+    add_positions("pos_embed", c.covered_prefix() + c.position_grid.count());
+  if (c.positions == PositionKind::kFactorized) {
+    add_positions("pos_embed_y", c.position_grid.rows);
+    add_positions("pos_embed_x", c.position_grid.cols);
+  }
   if (c.norm_before_blocks) list.norm("norm_pre", width);
+}
+
+/// Numbers for pairs of patches, below `name`.
+void list_relative_bias(const Lister& list, const std::string& name) {
+  const RelativeBiasConfig& bias = list.e.relative_bias;
+  const size_t heads = list.e.heads;
+  if (bias.kind == RelativeBiasKind::kTable)
+    return list.add(name + ".table", {bias.table_rows(), heads}, TensorRole::kTable);
+  list.add(name + ".mlp.fc1.weight", {bias.hidden, 2}, TensorRole::kTable);
+  list.bias(name + ".mlp.fc1", bias.hidden);
+  list.add(name + ".mlp.fc2.weight", {heads, bias.hidden}, TensorRole::kTable);
+  if (bias.kind == RelativeBiasKind::kLogMlp) list.bias(name + ".mlp.fc2", heads);
+}
+
+/// What all blocks share.
+void list_shared_positions(const Lister& list) {
+  const EncoderConfig& e = list.e;
+  const size_t d = e.head_width();
+  if (e.rotary.kind == RotaryKind::kLearned)
+    list.add("rope.freqs", {2, e.depth, e.heads, d / 2}, TensorRole::kFrequencies);
+  if (e.rotary.kind == RotaryKind::kNormalized && e.rotary.stored_periods)
+    list.add("rope.periods", {d / 4}, TensorRole::kFrequencies);
+  if (e.relative_bias.kind != RelativeBiasKind::kNone && e.relative_bias.shared)
+    list_relative_bias(list, "rel_pos");
+}
+
+void list_qkv_bias(const Lister& list, const std::string& name) {
+  const EncoderConfig& e = list.e;
+  if (e.key_bias) return list.bias(name + ".qkv", e.qkv_rows());
+  list.add(name + ".q_bias", {e.heads * e.head_width()}, TensorRole::kBias);
+  list.add(name + ".v_bias", {e.key_value_heads * e.head_width()}, TensorRole::kBias);
 }
 
 void list_attention(const Lister& list, const std::string& name) {
@@ -72,7 +109,9 @@ void list_attention(const Lister& list, const std::string& name) {
   const bool differential = e.attention == AttentionKind::kDifferential;
   const size_t d = e.head_width(), normed = differential ? d / 2 : d;
   list.kernel(name + ".qkv", {e.qkv_rows(), e.width}, e.key_value_heads == e.heads ? 3 : 1);
-  if (e.qkv_bias) list.bias(name + ".qkv", e.qkv_rows());
+  if (e.qkv_bias) list_qkv_bias(list, name);
+  if (e.relative_bias.kind != RelativeBiasKind::kNone && e.relative_bias.per_block)
+    list_relative_bias(list, name + ".rel_pos");
   if (e.qk_norm) {
     list.norm(name + ".q_norm", normed);
     list.norm(name + ".k_norm", normed);
@@ -85,6 +124,11 @@ void list_attention(const Lister& list, const std::string& name) {
       list.add(name + ".lambda_" + lambda, {}, TensorRole::kLambda, true);
     list.add(name + ".sub_norm.weight", {d}, TensorRole::kNormGain);
   }
+  if (e.attention == AttentionKind::kTalkingHeads)
+    for (const auto* mixing : {".proj_l", ".proj_w"}) {  // before and after the softmax
+      list.add(name + mixing + ".weight", {e.heads, e.heads}, TensorRole::kTable);
+      list.bias(name + mixing, e.heads);
+    }
   if (e.attention_norm) list.norm(name + ".norm", e.width);
   list.linear(name + ".proj", e.width, e.heads * d, e.projection_bias);
 }
@@ -113,8 +157,9 @@ void list_branch(const Lister& list, const std::string& name) {
   if (!parallel) layer_scale(".ls2.gamma");
 }
 
-void list_attention_pool(Lister& list) {
+void list_attention_pool(Lister& list, const HeadConfig& head) {
   const size_t width = list.e.width;
+  const size_t mlp_width = head.pool_mlp_width != 0 ? head.pool_mlp_width : list.e.mlp_width;
   list.add("attn_pool.latent", {1, 1, width}, TensorRole::kToken);
   list.linear("attn_pool.q", width, width, true);
   list.common.input = KernelInput::kPooledTokens;
@@ -122,14 +167,40 @@ void list_attention_pool(Lister& list) {
   list.common.input = KernelInput::kOneRow;
   list.linear("attn_pool.proj", width, width, true);
   list.norm("attn_pool.norm", width);
-  list.linear("attn_pool.mlp.fc1", list.e.mlp_width, width, true);
-  list.linear("attn_pool.mlp.fc2", width, list.e.mlp_width, true);
+  list.linear("attn_pool.mlp.fc1", mlp_width, width, true);
+  list.linear("attn_pool.mlp.fc2", width, mlp_width, true);
+}
+
+void list_class_layer(Lister& list, const std::string& name, size_t mlp_width) {
+  const size_t width = list.e.width;
+  const auto layer_scale = [&](const char* scale) {
+    if (list.e.layer_scale) list.add(name + scale, {width}, TensorRole::kLayerScale);
+  };
+  list.norm(name + ".norm1", width);
+  list.linear(name + ".attn.q", width, width, list.e.qkv_bias);
+  list.common.input = KernelInput::kClassAndTokens;
+  list.linear(name + ".attn.kv", 2 * width, width, list.e.qkv_bias);
+  list.common.input = KernelInput::kOneRow;
+  list.linear(name + ".attn.proj", width, width, true);
+  layer_scale(".ls1.gamma");
+  list.norm(name + ".norm2", width);
+  list.linear(name + ".mlp.fc1", mlp_width, width, true);
+  list.linear(name + ".mlp.fc2", width, mlp_width, true);
+  layer_scale(".ls2.gamma");
+}
+
+void list_class_layers(Lister& list, const HeadConfig& head) {
+  if (head.class_layers == 0) return;
+  list.add("cls_token", {1, 1, list.e.width}, TensorRole::kToken);
+  for (size_t i = 0; i < head.class_layers; ++i)
+    list_class_layer(list, "class_blocks." + std::to_string(i), head.class_mlp_width);
 }
 
 void list_head(Lister& list, const ModelConfig& c) {
   list.common = {.name = {}, .shape = {}, .part = TensorPart::kPooling};
+  list_class_layers(list, c.head);
   if (c.head.final_norm) list.norm("norm", c.encoder.width);
-  if (c.head.pooling == Pooling::kAttention) list_attention_pool(list);
+  if (c.head.pooling == Pooling::kAttention) list_attention_pool(list, c.head);
   if (c.head.pooled_norm) list.norm("fc_norm", c.pooled_width());
   if (c.head.pre_logits != 0) list.linear("pre_logits", c.head.pre_logits, c.pooled_width(), true);
   list.common.part = TensorPart::kClassifier;
@@ -191,6 +262,7 @@ void for_each_tensor(const ModelConfig& config, const UseTensor& use) {
   Lister list(config.encoder, use);
   list.common.input = KernelInput::kPatches;
   list_embedding(list, config.embedding);
+  list_shared_positions(list);
   for_each_block_tensor(config.encoder, "", use);
   list_head(list, config);
 }

@@ -19,16 +19,19 @@ enum class TensorRole {
   kBias,
   kNormGain,
   kNormBias,
-  kToken,       ///< a learned token or query
-  kPositions,   ///< one row per position
-  kLayerScale,  ///< factors on what a sublayer adds
-  kLambda,      ///< of differential attention
+  kToken,        ///< a learned token or query
+  kPositions,    ///< one row per position
+  kLayerScale,   ///< factors on what a sublayer adds
+  kLambda,       ///< of differential attention
+  kTable,        ///< small and exact: relative position bias or its MLP, mixing of heads
+  kFrequencies,  ///< of rotary positions, or their periods
 };
 
+/// kPooling: all between the blocks and the classifier, CaiT's class layers among it.
 enum class TensorPart { kEmbedding, kBlock, kPooling, kClassifier };
 
 /// The rows that the product with a kernel has for one image.
-enum class KernelInput { kPatches, kTokens, kPooledTokens, kOneRow };
+enum class KernelInput { kPatches, kTokens, kPooledTokens, kClassAndTokens, kOneRow };
 
 struct TensorSpec {
   std::string name;

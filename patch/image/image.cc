@@ -1,5 +1,10 @@
 #include "patch/image/image.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <new>
 #include <string>
 #include <utility>
@@ -18,22 +23,33 @@ namespace {
 constexpr size_t kMaxEdge = size_t{1} << 20;
 constexpr size_t kHarmlessPixels = size_t{1} << 20;  // whatever the header says
 
-void check_size(const ImageHeader& header, std::string_view name, size_t max_pixels) {
-  const auto size = [&] {
-    return std::to_string(header.width) + "x" + std::to_string(header.height);
-  };
-  if (header.width == 0 || header.height == 0)
-    fail(name, ": damaged ", to_string(header.format), ": its header gives a size of ", size());
+std::string size_of(const ImageHeader& header) {
+  return std::to_string(header.width) + "x" + std::to_string(header.height);
+}
+
+void check_edges(const ImageHeader& header, std::string_view name) {
   if (header.width > kMaxEdge || header.height > kMaxEdge)
-    fail(name, ": the image is too large: ", size(), " pixels; at most ", kMaxEdge,
+    fail(name, ": the image is too large: ", size_of(header), " pixels; at most ", kMaxEdge,
          " a side are read");
+}
+
+void check_pixels(const ImageHeader& header, std::string_view name, size_t max_pixels) {
+  const size_t pixels = header.width * header.height;
+  if (pixels > max_pixels)
+    fail(name, ": the image is too large: ", size_of(header), " are ", pixels,
+         " pixels, the limit is ", max_pixels, "; raise max_pixels or make the image smaller");
+}
+
+void check_size(const ImageHeader& header, std::string_view name, size_t max_pixels) {
+  if (header.width == 0 || header.height == 0)
+    fail(name, ": damaged ", to_string(header.format), ": its header gives a size of ",
+         size_of(header));
+  check_edges(header, name);
   const size_t pixels = header.width * header.height;
   if (pixels > kHarmlessPixels && pixels > header.most_pixels)
-    fail(name, ": damaged ", to_string(header.format), ": its header gives a size of ", size(),
-         ", but its data is too short for that");
-  if (pixels > max_pixels)
-    fail(name, ": the image is too large: ", size(), " are ", pixels, " pixels, the limit is ",
-         max_pixels, "; raise it with --max-pixels or make the image smaller");
+    fail(name, ": damaged ", to_string(header.format), ": its header gives a size of ",
+         size_of(header), ", but its data is too short for that");
+  check_pixels(header, name, max_pixels);
 }
 
 void check(const ImageHeader& header, std::span<const std::byte> bytes, std::string_view name) {
@@ -70,18 +86,23 @@ std::string decode_pixels(std::span<const std::byte> bytes, FileFormat format, I
   return "of no known format";
 }
 
-}  // namespace
+using Lease = std::shared_ptr<const void>;
 
-Image decode(std::span<const std::byte> bytes, std::string_view name,
-             const DecodeOptions& options) {
+Lease take_lease(const ImageHeader& header, const DecodeOptions& options) {
+  if (options.budget == nullptr) return {};
+  return options.budget->take(header.width * header.height, options.stop);
+}
+
+/// `lease`: the share that was taken before the file was read, if any was.
+Image decode(std::span<const std::byte> bytes, std::string_view name, const DecodeOptions& options,
+             Lease lease) {
   if (bytes.empty()) fail(name, ": the file is empty");
   check_format(bytes, name);
   const ImageHeader header = read_header(bytes);
   check(header, bytes, name);
   check_size(header, name, options.max_pixels);
   Image image{header.width, header.height, {}};
-  if (options.budget != nullptr)
-    image.lease = options.budget->take(image.width * image.height, options.stop);
+  image.lease = lease ? std::move(lease) : take_lease(header, options);
   try {
     image.pixels.reserve(image.width * image.height * 3);
     const std::string problem = decode_pixels(bytes, header.format, image);
@@ -95,8 +116,43 @@ Image decode(std::span<const std::byte> bytes, std::string_view name,
   }
 }
 
+/// Closes it in the end.
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
+    if (number_ >= 0) return;
+    if (errno == ENOENT || errno == ENOTDIR) fail(path, ": no such file");
+    fail(path, ": cannot open: ", std::strerror(errno));
+  }
+  ~OpenFile() { ::close(number_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+}  // namespace
+
+Image decode(std::span<const std::byte> bytes, std::string_view name,
+             const DecodeOptions& options) {
+  return decode(bytes, name, options, nullptr);
+}
+
+Image decode(const ByteSource& source, const DecodeOptions& options) {
+  Lease lease;
+  const auto bytes = read_image_bytes(source, [&](const ImageHeader& header) {
+    check_edges(header, source.name);
+    check_pixels(header, source.name, options.max_pixels);
+    lease = take_lease(header, options);
+  });
+  return decode(bytes, source.name, options, std::move(lease));
+}
+
 Image read_image(const std::filesystem::path& path, const DecodeOptions& options) {
-  return decode(read_image_bytes(path), path.string(), options);
+  const OpenFile file(path.string());
+  return decode(open_source(file.number(), path.string()), options);
 }
 
 }  // namespace vit::patch

@@ -14,11 +14,13 @@
 #include <fstream>
 
 #include "tests/support/folder.h"
+#include "tests/support/message_of.h"
 #include "vit/base/error.h"
 
 namespace vit {
 namespace {
 
+using vit::test::message_of;
 namespace fs = std::filesystem;
 using test::Folder;
 using testing::ElementsAre;
@@ -48,15 +50,6 @@ mode_t mode_of(const std::string& path) {
   struct stat status {};
   EXPECT_EQ(lstat(path.c_str(), &status), 0);
   return status.st_mode & 07777;
-}
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 /// As a user who is not root, who may do everything. False: this process may not change users.

@@ -33,6 +33,12 @@ TEST(Config, NamesTheFirstContradiction) {
             "m: width 768 is not a multiple of heads 7");
   EXPECT_EQ(complaint([](ModelConfig& c) { c.encoder.key_value_heads = 5; }),
             "m: heads 12 is not a multiple of key/value heads 5");
+  EXPECT_EQ(complaint([](ModelConfig& c) {
+              c.encoder.attention = AttentionKind::kTalkingHeads;
+              c.encoder.key_value_heads = 4;
+            }),
+            "m: talking heads need keys and values of their own, got 4 key/value heads for 12 "
+            "heads");
   EXPECT_EQ(complaint([](ModelConfig& c) { c.embedding.channels = 1; }),
             "m: 1 input channels, only RGB (3) is supported");
   EXPECT_EQ(complaint([](ModelConfig& c) { c.embedding.image_width = 8; }),
@@ -62,6 +68,68 @@ TEST(Config, RefusesSizesThatNoModelHas) {
               c.encoder.branches = 2;
             }),
             "m: 4096 layers of 2 branches, at most 4096 branches in all");
+}
+
+TEST(Config, RotaryPositionsNeedPairsOfAnglesForBothAxes) {
+  const auto rotary = [](const std::function<void(ModelConfig&)>& change) {
+    return complaint([&](ModelConfig& c) {
+      c.encoder.rotary.kind = RotaryKind::kAxial;
+      change(c);
+    });
+  };
+  EXPECT_EQ(rotary([](ModelConfig&) {}), "");
+  EXPECT_EQ(rotary([](ModelConfig& c) { c.encoder.heads = c.encoder.key_value_heads = 128; }),
+            "m: rotary positions need heads of a width that 4 divides, got 6");
+  EXPECT_EQ(rotary([](ModelConfig& c) { c.encoder.rotary.temperature = 0.0f; }),
+            "m: rotary temperature 0 is not a positive number");
+  EXPECT_EQ(rotary([](ModelConfig& c) {
+              c.encoder.rotary.reference = {0, 4};
+            }),
+            "m: rotary reference grid 0x4 has an edge of 0");
+  EXPECT_EQ(rotary([](ModelConfig& c) { c.encoder.branches = 2; }),
+            "m: rotary positions need standard attention in one branch, got standard attention in "
+            "2");
+}
+
+TEST(Config, ARelativeBiasHasWhatItsKindNeeds) {
+  const auto biased = [](RelativeBiasConfig bias, size_t registers = 0) {
+    return complaint([&](ModelConfig& c) {
+      c.encoder.relative_bias = bias;
+      c.embedding.prefix.resize(1 + registers, PrefixToken::kRegister);
+    });
+  };
+  using enum RelativeBiasKind;
+  const RelativeBiasConfig table{.kind = kTable, .class_rows = true, .grid = {14, 14}};
+  EXPECT_EQ(biased(table), "");
+  EXPECT_EQ(table.table_rows(), 732u);
+  EXPECT_EQ(biased(table, 1),
+            "m: a relative position bias with rows for the class token needs one prefix token, got "
+            "2");
+  EXPECT_EQ(biased({.kind = kTable}), "m: a relative position bias of kind table needs a grid");
+  EXPECT_EQ(biased({.kind = kLogMlp, .hidden = 8}, 1), "");
+  EXPECT_EQ(biased({.kind = kLogMlp}), "m: the MLP of the relative position bias is 0 wide");
+  EXPECT_EQ(biased({.kind = kLogMlp, .per_block = false, .hidden = 8}),
+            "m: a relative position bias is neither shared nor of each block");
+}
+
+TEST(Config, ClassLayersHaveTheirOwnClassToken) {
+  const auto layers = [](const std::function<void(ModelConfig&)>& change) {
+    return complaint([&](ModelConfig& c) {
+      c.embedding.prefix.clear();
+      c.embedding.positions_cover_prefix = false;
+      c.head.class_layers = 2;
+      c.head.class_mlp_width = 64;
+      change(c);
+    });
+  };
+  EXPECT_EQ(layers([](ModelConfig&) {}), "");
+  EXPECT_EQ(layers([](ModelConfig& c) { c.embedding.prefix = {PrefixToken::kClass}; }),
+            "m: class layers have their own class token, but 1 prefix tokens pass through the "
+            "blocks");
+  EXPECT_EQ(layers([](ModelConfig& c) { c.head.class_mlp_width = 0; }),
+            "m: the MLP of the class layers is 0 wide");
+  EXPECT_EQ(layers([](ModelConfig& c) { c.head.pooling = Pooling::kMean; }),
+            "m: class layers need class pooling and one classifier");
 }
 
 TEST(Config, AHeadReadsOnlyWhatTheTokensHave) {
@@ -112,12 +180,16 @@ TEST(Config, EveryChoiceHasAName) {
   EXPECT_EQ(to_string(PositionKind::kSinusoidal2d), "sinusoidal-2d");
   EXPECT_EQ(to_string(BlockKind::kResidualPostNorm), "residual-post-norm");
   EXPECT_EQ(to_string(AttentionKind::kDifferential), "differential");
+  EXPECT_EQ(to_string(RotaryKind::kNormalized), "normalized");
+  EXPECT_EQ(to_string(RelativeBiasKind::kSwinMlp), "swin-mlp");
+  EXPECT_EQ(to_string(RelativeResampling::kBilinear), "bilinear");
   EXPECT_EQ(to_string(Pooling::kClassAndMean), "class-and-mean");
 }
 
 TEST(Config, PositionResamplingIsReadAsItIsWritten) {
   for (const auto value : {PositionResampling::kBilinear, PositionResampling::kBilinearAlignCorners,
-                           PositionResampling::kBicubic, PositionResampling::kBicubicAntialias})
+                           PositionResampling::kBicubic, PositionResampling::kBicubicAntialias,
+                           PositionResampling::kBilinearAntialias})
     EXPECT_EQ(parse_position_resampling(to_string(value)), value);
 }
 
@@ -128,7 +200,7 @@ TEST(Config, AnUnknownPositionResamplingListsTheChoices) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
                  "unknown position resampling 'nearest', choose one of: bilinear, "
-                 "bilinear-align-corners, bicubic, bicubic-antialias");
+                 "bilinear-align-corners, bicubic, bicubic-antialias, bilinear-antialias");
   }
 }
 

@@ -17,7 +17,7 @@ TEST(Matrix, OfAnySizeIsZeroedAndBeginsOnACacheLine) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(matrix.data()) % alignment, 0u);
     EXPECT_TRUE(std::all_of(matrix.data(), matrix.data() + matrix.size(),
                             [](float number) { return number == 0.0f; }));
-    std::fill_n(matrix.data(), matrix.size(), 1.0f);  // for whoever gets the memory next
+    std::fill_n(matrix.data(), matrix.size(), 1.0f);  // dirties the memory for the next allocation
   }
   EXPECT_TRUE(Matrix(0, 5).empty());
 }

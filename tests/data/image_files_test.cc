@@ -85,7 +85,7 @@ TEST(ImageFiles, EndWhenTheVisitorHasEnough) {
   EXPECT_EQ(seen, 1);
 }
 
-TEST(ImageFiles, UnreadableFoldersAreErrorsUnlessSomebodyTakesThem) {
+TEST(ImageFiles, UnreadableFoldersAreErrorsUnlessTheVisitorHandlesThem) {
   const Folder folder;
   const std::string nowhere = folder.path("nowhere");
   SkippedFiles skipped;

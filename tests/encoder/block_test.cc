@@ -175,7 +175,7 @@ TEST(Block, TheMlpNormalisesItsHiddenNumbersWhereAsked) {
   EXPECT_LE(test::largest_difference(run(block), x), kBlock);
 }
 
-TEST(Block, WantedTokensAreTheSameAsAmongAllOfThemInEveryKind) {
+TEST(Block, NeededTokensAreTheSameAsAmongAllOfThemInEveryKind) {
   const Sublayers s(1, Activation::kGelu, false, NormKind::kLayerNorm),
       other(50, Activation::kGelu, false, NormKind::kLayerNorm);
   std::vector<Block> blocks;

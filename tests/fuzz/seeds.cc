@@ -190,8 +190,8 @@ Seeds config_seeds() {
   seeds.push_back(
       R"({"model_cfg":{"embed_dim":8,"vision_cfg":{"image_size":32,"layers":1,"width":24,)"
       R"("patch_size":8}},"preprocess_cfg":{"mean":[0.5,0.5,0.5],"std":[0.5,0.5,0.5]}})");
-  weights::Description said{test::tiny_config(), {}, {"a", "b", "c", "d", "e"}, {"heads"}};
-  seeds.push_back(nlohmann::json(weights::self_description(said)).dump());
+  weights::ModelCard card{test::tiny_config(), {}, {"a", "b", "c", "d", "e"}, {"heads"}};
+  seeds.push_back(nlohmann::json(weights::self_description(card)).dump());
   seeds.push_back(R"({"architecture":"vit_tiny_patch16_224","model_args":{"img_size":[[1,2],3]}})");
   return seeds;
 }
@@ -199,15 +199,15 @@ Seeds config_seeds() {
 Seeds self_description_seeds() {
   Seeds seeds;
   for (const size_t branches : {1, 2, 4096}) {
-    weights::Description said{test::tiny_config(), {}, {"a", "b", "c", "d", "e"}, {"heads"}};
-    said.config.encoder.branches = branches;
-    said.recipe.crop_height = said.recipe.crop_width = 32;
-    seeds.push_back(nlohmann::json(weights::self_description(said)).dump());
-    said.config.embedding.prefix = {PrefixToken::kClass, PrefixToken::kDistillation,
+    weights::ModelCard card{test::tiny_config(), {}, {"a", "b", "c", "d", "e"}, {"heads"}};
+    card.config.encoder.branches = branches;
+    card.recipe.crop_height = card.recipe.crop_width = 32;
+    seeds.push_back(nlohmann::json(weights::self_description(card)).dump());
+    card.config.embedding.prefix = {PrefixToken::kClass, PrefixToken::kDistillation,
                                     PrefixToken::kRegister};
-    said.config.head.distilled_head = true;
-    said.config.encoder.attention = AttentionKind::kDifferential;
-    seeds.push_back(nlohmann::json(weights::self_description(said)).dump());
+    card.config.head.distilled_head = true;
+    card.config.encoder.attention = AttentionKind::kDifferential;
+    seeds.push_back(nlohmann::json(weights::self_description(card)).dump());
   }
   return seeds;
 }
@@ -246,6 +246,20 @@ Seeds tar_seeds() {
           lying_member("1.jpg", 0 - std::uint64_t{512}) + tar_end(),
           one + lying_member("x", 0 - std::uint64_t{1024}, 'g') + tar_end(),
           one.substr(0, 700)};
+}
+
+Seeds form_seeds() {
+  const std::string type = "multipart/form-data; boundary=b\n";
+  const std::string file =
+      "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a;\\\"b.png\"\r\n"
+      "Content-Type: image/png\r\n\r\nbytes\r\n";
+  return {type + "preamble\r\n" + file + file + "--b--\r\n",
+          type + file + "--b \t\r\nContent-Disposition: form-data; name=k\r\n\r\n3\r\n--b--",
+          "multipart/form-data; charset=x; boundary=\"b\"\n" + file + "--b--",
+          type + "--b\r\n\r\n\r\n--b\r\n\r\n--bytes\r\n--b--",
+          type + file,
+          type + "--b--",
+          "multipart/form-data\n" + file};
 }
 
 }  // namespace vit::fuzz

@@ -19,11 +19,13 @@ std::vector<std::string> config_seeds();
 std::vector<std::string> self_description_seeds();
 std::vector<std::string> image_seeds();
 std::vector<std::string> tar_seeds();
+std::vector<std::string> form_seeds();
 std::vector<std::string> jpeg_seeds();
 std::vector<std::string> bmp_seeds();
 std::vector<std::string> tiff_seeds();
 std::vector<std::string> webp_seeds();
 std::vector<std::string> tokenizer_json_seeds();
 std::vector<std::string> sentencepiece_seeds();
+std::vector<std::string> search_index_seeds();
 
 }  // namespace vit::fuzz

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 
@@ -15,11 +16,14 @@
 #include "tests/weights/support.h"
 #include "tests/weights/truth.h"
 #include "tools/batch/inputs/tar.h"
+#include "tools/serve/multipart.h"
 #include "vit/base/error.h"
+#include "vit/index/file.h"
+#include "vit/index/layout.h"
 #include "vit/text/sentencepiece_file.h"
 #include "vit/text/tokenizer_json.h"
 #include "weights/checkpoint.h"
-#include "weights/configs/description.h"
+#include "weights/configs/config_files.h"
 #include "weights/configs/self_description.h"
 #include "weights/formats/npz.h"
 #include "weights/formats/pickle.h"
@@ -116,14 +120,14 @@ void parse_self_description(Bytes bytes) {
   weights::Metadata entries;
   for (const auto& [name, value] : metadata.items())
     if (value.is_string()) entries.emplace(name, value.get<std::string>());
-  const weights::Description said = weights::read_self_description(entries, "fuzz");
-  validate(said.config, "fuzz");
-  validate(said.recipe, "fuzz");
+  const weights::ModelCard card = weights::read_self_description(entries, "fuzz");
+  validate(card.config, "fuzz");
+  validate(card.recipe, "fuzz");
   nlohmann::json header{{"__metadata__", entries}};
   size_t end = 0;
   constexpr size_t kMostNumbers = 1 << 16, kMostListed = 1000;
-  if (said.config.encoder.depth * said.config.encoder.branches <= kMostListed)
-    for (const auto& spec : weights::tensors_of(said.config)) {
+  if (card.config.encoder.depth * card.config.encoder.branches <= kMostListed)
+    for (const auto& spec : weights::tensors_of(card.config)) {
       const size_t count = weights::element_count(spec.shape);
       if (count > kMostNumbers || end > sizeof(float) * kMostNumbers) break;
       header[spec.name] = {{"dtype", "F32"},
@@ -139,9 +143,9 @@ void parse_npy(Bytes bytes) {
   touch(weights::read_npy(bytes, "fuzz"));
 }
 
-void check(const weights::Description& said) {
-  validate(said.config, "fuzz");
-  weights::tensors_of(said.config);
+void check(const weights::ModelCard& card) {
+  validate(card.config, "fuzz");
+  weights::tensors_of(card.config);
 }
 
 /// Which config it is, its own fields decide.
@@ -156,8 +160,8 @@ void parse_config(Bytes bytes) {
   weights::Metadata metadata;
   for (const auto& [name, value] : content.items())
     if (value.is_string()) metadata.emplace(name, value.get<std::string>());
-  weights::Description description{inferred, {}, {}, {}};
-  weights::apply_metadata(metadata, description);
+  weights::ModelCard card{inferred, {}, {}, {}};
+  weights::apply_metadata(metadata, card);
   if (weights::describes_itself(metadata))
     return check(weights::read_self_description(metadata, "fuzz"));
   for (const auto* type : {"vit", "dinov2", "siglip"})
@@ -191,6 +195,49 @@ void parse_tokenizer(Bytes bytes) {
   encode_texts(text::parse_tokenizer_json(content, "fuzz"));
 }
 
+/// With checksums that are right, or a search would never come past them.
+std::string with_right_sums(Bytes bytes) {
+  std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const auto rest = [&](size_t at, std::uint64_t count) {
+    return std::as_bytes(std::span(text))
+        .subspan(at, std::min<std::uint64_t>(count, text.size() - at));
+  };
+  index::FileHeader header;
+  if (text.size() < sizeof header) return text;
+  std::memcpy(&header, text.data(), sizeof header);
+  header.description_sum = index::checksum(rest(sizeof header, header.description_bytes));
+  header.sum = index::header_sum(header);
+  std::memcpy(text.data(), &header, sizeof header);
+  const std::uint64_t row_bytes = header.width % index::kMostWidth * (header.type == 0 ? 4 : 2);
+  std::uint64_t at = sizeof header + index::aligned(header.description_bytes % text.size());
+  index::BlockHeader block;
+  while (at + sizeof block <= text.size()) {
+    std::memcpy(&block, text.data() + at, sizeof block);
+    const std::uint64_t numbers = block.rows % text.size() * row_bytes,
+                        table = at + sizeof block + index::aligned(numbers);
+    if (table < text.size()) block.table_sum = index::checksum(rest(table, block.table_bytes));
+    block.sum = index::header_sum(block);
+    std::memcpy(text.data() + at, &block, sizeof block);
+    at = table + index::aligned(block.table_bytes % text.size());
+  }
+  return text;
+}
+
+void read_search_index(Bytes bytes) {
+  const MemoryFile file(bytes);
+  const index::Index index = index::read_index(file.path());
+  Matrix row(1, index.vectors.width);
+  for (const size_t live : index::live_rows(index.vectors))
+    index::read_rows(index.vectors, std::span(&live, 1), row);
+  index::check_numbers(index, "fuzz");
+}
+
+void parse_search_index(Bytes bytes) {
+  const std::string sealed = with_right_sums(bytes);
+  read_search_index(std::as_bytes(std::span(sealed)));
+  read_search_index(bytes);
+}
+
 void parse_sentencepiece(Bytes bytes) {
   encode_texts(text::read_sentencepiece({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
                                         "fuzz"));
@@ -199,7 +246,7 @@ void parse_sentencepiece(Bytes bytes) {
 /// Members lie within the file, one behind the other.
 void parse_tar(Bytes bytes) {
   const MemoryFile memory(bytes);
-  const tools::TarFile file(memory.path());
+  const tools::ReadableFile file(memory.path());
   const std::atomic<bool> never{false};
   std::uint64_t end = 0;
   const auto check_member = [&](const tools::TarMember& member) {
@@ -210,6 +257,21 @@ void parse_tar(Bytes bytes) {
     return true;
   };
   tools::visit_tar(file, check_member, never);
+}
+
+/// The first line is the Content-Type, the rest the body. Parts lie within it, without overlap.
+void parse_form(Bytes bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const size_t line = std::min(text.find('\n'), text.size());
+  const std::string_view body = text.substr(std::min(line + 1, text.size()));
+  const std::string boundary = tools::serve::form_boundary(text.substr(0, line));
+  const char* end = body.data();
+  for (const auto& part : tools::serve::parse_form(body, boundary, 100)) {
+    if (part.content.data() < end ||
+        part.content.data() + part.content.size() > body.data() + body.size())
+      throw std::logic_error("a part of a form that is not in its body");
+    end = part.content.data() + part.content.size();
+  }
 }
 
 template <void (*parse)(Bytes)>
@@ -234,11 +296,13 @@ constexpr Target kTargets[] = {
     {"config", swallow_errors<parse_config>, config_seeds},
     {"image", swallow_errors<parse_image>, image_seeds},
     {"tar", swallow_errors<parse_tar>, tar_seeds},
+    {"form", swallow_errors<parse_form>, form_seeds},
     {"jpeg", swallow_errors<decode_image>, jpeg_seeds},
     {"bmp", swallow_errors<decode_image>, bmp_seeds},
     {"tiff", swallow_errors<decode_image>, tiff_seeds},
     {"webp", swallow_errors<decode_image>, webp_seeds},
     {"tokenizer_json", swallow_errors<parse_tokenizer>, tokenizer_json_seeds},
+    {"search_index", swallow_errors<parse_search_index>, search_index_seeds},
     {"sentencepiece", swallow_errors<parse_sentencepiece>, sentencepiece_seeds},
 };
 

@@ -27,7 +27,7 @@ struct Reference {
 
 class GoldenForward : public ::testing::TestWithParam<Reference> {};
 
-TEST_P(GoldenForward, EqualsTheInferenceModel) {
+TEST_P(GoldenForward, EqualsTheInferenceModelOnEveryInstructionSet) {
   const fs::path folder = test::goldens() / GetParam().folder;
   const fs::path path = GetParam().file.empty() ? folder : folder / GetParam().file;
   const auto checkpoint = weights::open(path, {.heads = GetParam().heads});
@@ -39,14 +39,19 @@ TEST_P(GoldenForward, EqualsTheInferenceModel) {
   const std::span<const float> expected = runner.logits(read_image(folder / "image.png"));
 
   const auto network = load_network<float>(checkpoint, recipe.crop_height, recipe.crop_width);
-  Trace<float> trace;
-  const ConstMatrixView logits =
-      forward<float>(network, {.patches = runner.workspace().patches, .images = 1}, trace);
-  ASSERT_EQ(logits.cols, expected.size());
   float largest = 0.0f;
   for (const float value : expected) largest = std::max(largest, std::abs(value));
-  for (size_t i = 0; i < expected.size(); ++i)
-    EXPECT_NEAR(logits(0, i), expected[i], 1e-5f * largest) << "output " << i;
+  for (const Isa isa : available_isas()) {
+    NetworkView<float> view(network);
+    view.isa = isa;
+    Trace<float> trace;
+    const ConstMatrixView logits =
+        forward<float>(view, {.patches = runner.workspace().patches, .images = 1}, trace);
+    ASSERT_EQ(logits.cols, expected.size());
+    for (size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR(logits(0, i), expected[i], 1e-5f * largest)
+          << "output " << i << ' ' << to_string(isa);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -57,8 +62,19 @@ INSTANTIATE_TEST_SUITE_P(
                       Reference{"timm_gap_registers"}, Reference{"timm_siglip_map"},
                       Reference{"timm_clip_quickgelu"}, Reference{"timm_nonsquare"},
                       Reference{"hf_vit"}, Reference{"hf_dinov2"},
-                      Reference{.folder = "hf_deit_distilled", .height = 96, .width = 64}),
-    [](const auto& test) { return test.param.folder; });
+                      Reference{.folder = "hf_deit_distilled", .height = 96, .width = 64},
+                      Reference{"families/eva02_small"}, Reference{"families/eva02_clip"},
+                      Reference{"families/dinov3_plus"}, Reference{"families/rope_ape"},
+                      Reference{.folder = "families/rope_mixed", .height = 80, .width = 48},
+                      Reference{"families/pe_core"}, Reference{"families/relpos_cls"},
+                      Reference{.folder = "families/beit", .height = 80, .width = 48},
+                      Reference{"families/srelpos"}, Reference{"families/relpos_rpn"},
+                      Reference{"families/naflex_map"}, Reference{"families/naflex_parfac_gap"}),
+    [](const auto& test) {
+      std::string name = test.param.folder;
+      std::replace(name.begin(), name.end(), '/', '_');
+      return name;
+    });
 
 }  // namespace
 }  // namespace vit::gradient

@@ -6,32 +6,12 @@
 #include <cmath>
 #include <random>
 
+#include "tests/gradient/cases.h"
 #include "tests/support/random_checkpoint.h"
 #include "vit/base/error.h"
 
 namespace vit::gradient {
 namespace {
-
-/// Six patches, two images, two blocks, 12 wide: small enough to differentiate by hand.
-ModelConfig tiny() {
-  ModelConfig c;
-  c.architecture = "tiny";
-  c.embedding.image_height = 4;
-  c.embedding.image_width = 6;
-  c.embedding.patch_height = c.embedding.patch_width = 2;
-  c.embedding.position_grid = {2, 3};
-  c.encoder.width = 12;
-  c.encoder.depth = 2;
-  c.encoder.heads = c.encoder.key_value_heads = 3;
-  c.encoder.mlp_width = 20;
-  c.head.classes = 5;
-  return c;
-}
-
-struct Case {
-  std::string name;
-  void (*change)(ModelConfig& config);
-};
 
 constexpr size_t kImages = 2;
 
@@ -136,86 +116,6 @@ TEST_P(Gradients, OfEveryTensorMatchCentralDifferences) {
                     {gradients.data() + slot.offset, slot.size()});
   expect_gradient(f, "patches", f.patches.view().data, {dpatches.view().data, dpatches.size()});
 }
-
-const Case kCases[] = {
-    {"PlainPreNorm", [](ModelConfig&) {}},
-    {"LayerScale", [](ModelConfig& c) { c.encoder.layer_scale = true; }},
-    {"GeluTanh", [](ModelConfig& c) { c.encoder.activation = Activation::kGeluTanh; }},
-    {"QuickGelu", [](ModelConfig& c) { c.encoder.activation = Activation::kQuickGelu; }},
-    {"Silu", [](ModelConfig& c) { c.encoder.activation = Activation::kSilu; }},
-    {"Relu", [](ModelConfig& c) { c.encoder.activation = Activation::kRelu; }},
-    {"GatedMlp",
-     [](ModelConfig& c) {
-       c.encoder.gated_mlp = true;
-       c.encoder.activation = Activation::kSilu;
-     }},
-    {"RmsNorm", [](ModelConfig& c) { c.encoder.norm = NormKind::kRmsNorm; }},
-    {"QueryKeyNorm", [](ModelConfig& c) { c.encoder.qk_norm = true; }},
-    {"InnerNorms", [](ModelConfig& c) { c.encoder.attention_norm = c.encoder.mlp_norm = true; }},
-    {"GroupedQueries",
-     [](ModelConfig& c) {
-       c.encoder.heads = 6;
-       c.encoder.key_value_heads = 2;
-     }},
-    {"NoBiases",
-     [](ModelConfig& c) {
-       c.encoder.qkv_bias = c.encoder.projection_bias = c.encoder.mlp_bias =
-           c.embedding.patch_bias = c.head.head_bias = false;
-     }},
-    {"PostNorm",
-     [](ModelConfig& c) {
-       c.encoder.block = BlockKind::kPostNorm;
-       c.encoder.layer_scale = true;
-     }},
-    {"ResidualPostNorm",
-     [](ModelConfig& c) {
-       c.encoder.block = BlockKind::kResidualPostNorm;
-       c.encoder.layer_scale = true;
-     }},
-    {"ParallelBlocks",
-     [](ModelConfig& c) {
-       c.encoder.block = BlockKind::kParallel;
-       c.encoder.layer_scale = true;
-     }},
-    {"TwoBranches",
-     [](ModelConfig& c) {
-       c.encoder.branches = 2;
-       c.encoder.layer_scale = true;
-     }},
-    {"MeanPooling",
-     [](ModelConfig& c) {
-       c.embedding.prefix = {};
-       c.head.pooling = Pooling::kMean;
-       c.head.final_norm = false;
-       c.head.pooled_norm = true;
-     }},
-    {"MaxPooling", [](ModelConfig& c) { c.head.pooling = Pooling::kMax; }},
-    {"MeanMaxPooling",
-     [](ModelConfig& c) {
-       c.head.pooling = Pooling::kMeanMax;
-       c.head.pool_prefix = true;
-     }},
-    {"ClassAndMeanPooling", [](ModelConfig& c) { c.head.pooling = Pooling::kClassAndMean; }},
-    {"AttentionPooling", [](ModelConfig& c) { c.head.pooling = Pooling::kAttention; }},
-    {"RegistersAndNoPrefixPositions",
-     [](ModelConfig& c) {
-       c.embedding.prefix = {PrefixToken::kClass, PrefixToken::kRegister, PrefixToken::kRegister};
-       c.embedding.positions_cover_prefix = false;
-     }},
-    {"Distilled",
-     [](ModelConfig& c) {
-       c.embedding.prefix = {PrefixToken::kClass, PrefixToken::kDistillation};
-       c.head.distilled_head = true;
-     }},
-    {"PreLogits", [](ModelConfig& c) { c.head.pre_logits = 9; }},
-    {"NoClassifier", [](ModelConfig& c) { c.head.classes = 0; }},
-    {"NormOnPatchesAndOnAllTokens",
-     [](ModelConfig& c) { c.embedding.patch_norm = c.embedding.norm_before_blocks = true; }},
-    {"SinusoidalPositions1d",
-     [](ModelConfig& c) { c.embedding.positions = PositionKind::kSinusoidal1d; }},
-    {"SinusoidalPositions2d",
-     [](ModelConfig& c) { c.embedding.positions = PositionKind::kSinusoidal2d; }},
-};
 
 INSTANTIATE_TEST_SUITE_P(Model, Gradients, ::testing::ValuesIn(kCases),
                          [](const auto& test) { return test.param.name; });
@@ -379,8 +279,8 @@ TEST(Network, RefusesWhatHasNoBackwardPass) {
     FAIL() << "accepted differential attention";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "tiny: differential attention has no backward pass here, expected standard "
-                 "attention");
+                 "tiny: differential attention has no backward pass here; choose a model "
+                 "without it");
   }
 }
 

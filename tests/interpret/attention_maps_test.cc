@@ -149,7 +149,7 @@ TEST(DisabledHeads, EqualAModelWhoseHeadHasNoValues) {
 }
 
 TEST(DisabledHeads, AreCountedThroughParallelBranches) {
-  const ModelConfig config = test::small_config(2);
+  const ModelConfig config = test::small_config({.branches = 2});
   const Model model = load_model(test::random_checkpoint(config));
   const std::vector<float> got = answer_of(model, {{1, 4}});
   const auto lacking = without_values(config, "blocks.1.branches.1.attn", 1);

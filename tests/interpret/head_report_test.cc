@@ -39,14 +39,14 @@ void fill_pixels(Runner& runner, unsigned seed) {
 TEST(HeadReport, FindsAPlantedDeadHeadAndNoOther) {
   const ModelConfig config = test::small_config();
   const Model model = load_model(with_dead_head(config, {1, 2}));
-  HeadCensus census(config);
+  HeadReportBuilder builder(config);
   Runner runner(model, Recipe{});
   for (unsigned seed = 1; seed <= 3; ++seed) {
     fill_pixels(runner, seed);
-    census.add(capture(runner));
-    census.add_effects(measure_heads(runner));
+    builder.add(capture(runner));
+    builder.add_effects(measure_heads(runner));
   }
-  const HeadReport report = census.report();
+  const HeadReport report = builder.report();
   EXPECT_EQ(report.images, 3u);
   ASSERT_EQ(report.summaries.size(), 9u);
   for (const HeadSummary& head : report.summaries) {
@@ -93,17 +93,17 @@ TEST(HeadReport, AveragesOverImagesAndRecognisesTheMeanAttention) {
   config.encoder.depth = 1;
   config.encoder.heads = config.encoder.key_value_heads = 2;
   const TokenLayout layout = token_layout(config);
-  HeadCensus census(config);
+  HeadReportBuilder builder(config);
   for (unsigned seed = 1; seed <= 4; ++seed) {
     AttentionMaps maps = test::random_maps(layout, 1, 2, seed);
     const Matrix planted = test::planted_attention(
         layout.tokens(), 0.6, seed, [](size_t query, size_t key) { return query == key; });
     std::copy_n(planted.data(), planted.size(), maps.weights.data());
-    census.add(maps);
+    builder.add(maps);
   }
-  census.add_estimates(std::vector<double>{-0.2, 0.1});
-  census.add_estimates(std::vector<double>{0.4, 0.1});
-  const HeadReport report = census.report();
+  builder.add_estimates(std::vector<double>{-0.2, 0.1});
+  builder.add_estimates(std::vector<double>{0.4, 0.1});
+  const HeadReport report = builder.report();
   EXPECT_EQ(report.summaries[0].pattern.kind, PatternKind::kDiagonal);
   EXPECT_EQ(report.summaries[1].pattern.kind, PatternKind::kMixed);
   EXPECT_LT(report.summaries[0].distance, report.summaries[1].distance);

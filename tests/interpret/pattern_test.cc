@@ -52,7 +52,7 @@ TEST(Pattern, FindsOffsetsWithTheirDirection) {
   }
 }
 
-TEST(Pattern, FindsTheTokenThatEverybodyLooksAt) {
+TEST(Pattern, FindsTheTokenThatAllPatchesAttendTo) {
   for (const auto& [token, name] :
        {std::pair{size_t{0}, "vertical cls"}, std::pair{size_t{1}, "vertical register 0"},
         std::pair{size_t{25}, "vertical patch 2,3"}}) {

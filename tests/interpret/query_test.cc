@@ -5,21 +5,15 @@
 #include <numeric>
 
 #include "tests/interpret/synthetic.h"
+#include "tests/support/message_of.h"
 #include "vit/base/error.h"
 
 namespace vit::interpret {
 namespace {
 
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
-}
+using vit::test::message_of;
 
-TEST(Query, AsksTheTokenThatBecomesTheAnswer) {
+TEST(Query, DefaultsToTheTokenOfTheAnswer) {
   ModelConfig config;
   EXPECT_EQ(default_query(config).kind, QueryKind::kClass);
   config.head.pooling = Pooling::kMean;
@@ -62,7 +56,7 @@ TEST(Query, SaysWhichTokensThereAre) {
       message_of([&] { query_weights({.kind = QueryKind::kPatch, .row = 2, .col = 0}, layout); }),
       "query 'patch 2,0': the grid has rows 0 to 1 and columns 0 to 2");
   EXPECT_EQ(message_of([&] { query_weights({.kind = QueryKind::kPool}, layout); }),
-            "query 'pool': it is none of the tokens, and asks in the attention pool alone");
+            "query 'pool': it is not a token, and exists in the attention pool only");
 }
 
 TEST(Query, FindsThePatchUnderAPixelOfTheOriginalImage) {
@@ -81,10 +75,10 @@ TEST(Query, FindsThePatchUnderAPixelOfTheOriginalImage) {
   EXPECT_EQ(patch_at(304, 56), std::pair(size_t{1}, size_t{1}));
   EXPECT_EQ(patch_at(719, 471), std::pair(size_t{13}, size_t{13}));
   EXPECT_EQ(message_of([&] { patch_at(271, 24); }),
-            "query 'x:271,y:24': the model does not see this pixel of the 992x496 image; it sees x "
+            "query 'x:271,y:24': the crop excludes this pixel of the 992x496 image; it keeps x "
             "272 to 719, y 24 to 471");
-  EXPECT_EQ(message_of([&] { patch_at(720, 24); }).substr(0, 44),
-            "query 'x:720,y:24': the model does not see t");
+  EXPECT_EQ(message_of([&] { patch_at(720, 24); }).substr(0, 43),
+            "query 'x:720,y:24': the crop excludes this ");
 }
 
 TEST(Query, FindsThePatchWhereTheRecipePadsOrSquashes) {

@@ -8,23 +8,15 @@
 
 #include "tests/support/random.h"
 #include "tests/support/random_checkpoint.h"
+#include "tests/support/small_config.h"
 #include "vit/base/error.h"
 
 namespace vit::interpret {
 namespace {
 
 ModelConfig tiny_config() {
-  ModelConfig config;
-  config.architecture = "tiny";
-  config.embedding.image_height = config.embedding.image_width = 16;
-  config.embedding.patch_height = config.embedding.patch_width = 4;
-  config.embedding.position_grid = {4, 4};
-  config.encoder.width = 12;
-  config.encoder.depth = 2;
-  config.encoder.heads = config.encoder.key_value_heads = 2;
-  config.encoder.mlp_width = 24;
-  config.head.classes = 3;
-  return config;
+  return test::small_config(
+      {.patch = 4, .width = 12, .depth = 2, .heads = 2, .mlp_width = 24, .classes = 3});
 }
 
 double log_probability(const gradient::Network<double>& network, const Matrix& patches,

@@ -147,6 +147,60 @@ TEST(AttentionKernel, AddsNumbersToAllScoresOfAKey) {
     }
 }
 
+/// The same numbers for every pair of tokens: [heads·queries, keys].
+Matrix for_each_pair(const OffsetBias& bias, size_t queries) {
+  const auto [rows, cols] = bias.grid;
+  Matrix all(bias.offsets.rows() * queries, bias.tokens());
+  for (size_t h = 0; h < bias.offsets.rows(); ++h)
+    for (size_t q = 0; q < queries; ++q)
+      for (size_t k = 0; k < bias.tokens(); ++k) {
+        const bool from_prefix = q < bias.prefix, to_prefix = k < bias.prefix;
+        float& value = all(h * queries + q, k);
+        if (from_prefix || to_prefix) {
+          value = bias.of_prefix(h, !from_prefix ? 1 : to_prefix ? 2 : 0);
+        } else {
+          const size_t a = q - bias.prefix, b = k - bias.prefix;
+          value = bias.offsets(h, (b / cols + rows - 1 - a / cols) * (2 * cols - 1) + b % cols +
+                                      cols - 1 - a % cols);
+        }
+      }
+  return all;
+}
+
+TEST(AttentionKernel, AddsNumbersThatDependOnTheOffsetOfTwoPatches) {
+  struct Grid {
+    size_t prefix, rows, cols, queries;
+    float spread;
+  };
+  for (const Grid& g :
+       {Grid{1, 14, 14, 197, 1.0f}, Grid{0, 3, 5, 15, 1.0f}, Grid{2, 9, 4, 38, 1.0f},
+        Grid{1, 7, 23, 1, 1.0f}, Grid{1, 5, 9, 46, 300.0f}, Grid{1, 1, 1, 2, 1.0f}}) {
+    const size_t tokens = g.prefix + g.rows * g.cols;
+    const Case c({g.queries, tokens, 3, 3, 3, 16, 16});
+    OffsetBias bias{
+        .prefix = g.prefix,
+        .grid = {g.rows, g.cols},
+        .offsets = test::random_matrix(3, (2 * g.rows - 1) * (2 * g.cols - 1), 7, g.spread),
+        .of_prefix = test::random_matrix(3, 3, 8, g.spread)};
+    const Matrix pairs = for_each_pair(bias, g.queries);
+    for (const Isa isa : available_isas()) {
+      AttentionCall call = c.call(isa);
+      call.offsets = &bias;
+      const Result got = run(call);
+      call.offsets = nullptr;
+      call.mask.bias = pairs;
+      const reference::Attention expected = reference::attention(call);
+      // A score of size s is off by some roundings of s, which its exponential is off by.
+      const double all = tolerance(call) + 16.0 * 0x1p-24 * g.spread;
+      for (size_t i = 0; i < got.output.size(); ++i)
+        ASSERT_NEAR(got.output.data()[i], expected.output[i], all) << to_string(isa) << " " << i;
+      for (size_t i = 0; i < got.probabilities.size(); ++i)
+        ASSERT_NEAR(got.probabilities.data()[i], expected.probabilities[i], all)
+            << to_string(isa) << " " << i;
+    }
+  }
+}
+
 TEST(AttentionKernel, AQueryThatSeesNothingGetsZeros) {
   for (const Isa isa : available_isas()) {
     const Case c({3, 5, 1, 1, 1, 8, 8});

@@ -6,16 +6,14 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/kernels/product_case.h"
 #include "tests/support/random.h"
 #include "vit/kernels/isa_kernels.h"
 #include "vit/kernels/multiply.h"
+#include "vit/kernels/multiply_call.h"
 
 namespace vit {
 namespace {
-
-struct Sizes {
-  size_t rows, inner, columns;
-};
 
 /// To the nearest number with 8 significant bits, of two the even one.
 double round_to_bf16(float x) {
@@ -28,41 +26,19 @@ double round_to_bf16(float x) {
 void multiply_on(bool amx, ConstMatrixView a, ConstMatrixView b, ConstMatrixView bias, MatrixView c,
                  const Product& product) {
   if (amx) return multiply(a, b, bias, c, product);
-  const bool a_turned = product.a == Transpose::kYes, b_turned = product.b == Transpose::kYes;
   Matrix scratch(kBf16Rows + c.cols + 16, kBf16Inner);
-  isa_kernels(active_isa())
-      .multiply_bf16_without_amx({.a = a.data,
-                                  .a_stride = a.stride,
-                                  .a_turned = a_turned,
-                                  .b = b.data,
-                                  .b_stride = b.stride,
-                                  .b_turned = b_turned,
-                                  .rows = c.rows,
-                                  .inner = a_turned ? a.rows : a.cols,
-                                  .columns = c.cols,
-                                  .alpha = static_cast<float>(product.alpha),
-                                  .beta = static_cast<float>(product.beta),
-                                  .bias = bias.empty() ? nullptr : bias.data,
-                                  .c = c.data,
-                                  .c_stride = c.stride,
-                                  .panel = scratch.data()});
+  MultiplyCall call = multiply_call(a, b, bias, c, product);
+  call.panel = scratch.data();
+  isa_kernels(active_isa()).multiply_bf16_without_amx(call);
 }
 
 /// Products of two rounded numbers are exact in a float, so what remains is the rounding of
 /// inner + 4 sums. Without rounding the inputs first, each is off by 2^-8 of itself at most.
-void expect_product(bool amx, const Sizes& n, Product product, bool biased = false) {
+void expect_product(bool amx, const test::ProductSizes& n, Product product, bool biased = false) {
   product.operands = Operands::kBf16;
-  const bool turn_a = product.a == Transpose::kYes, turn_b = product.b == Transpose::kYes;
-  const Matrix wide_a = test::random_matrix(turn_a ? n.inner : n.rows, n.rows + n.inner + 5, 1);
-  const Matrix wide_b =
-      test::random_matrix(turn_b ? n.columns : n.inner, n.inner + n.columns + 3, 2);
-  const ConstMatrixView a = wide_a.view().col_range(2, turn_a ? n.rows : n.inner);
-  const ConstMatrixView b = wide_b.view().col_range(1, turn_b ? n.inner : n.columns);
-  Matrix wide_c = test::random_matrix(n.rows, n.columns + 4, 3);
-  const Matrix before = test::random_matrix(n.rows, n.columns + 4, 3);
-  const Matrix bias = test::random_matrix(1, n.columns, 4);
-  multiply_on(amx, a, b, biased ? bias.view() : ConstMatrixView{},
-              wide_c.view().col_range(2, n.columns), product);
+  const test::ProductCase made(n, product);
+  const Matrix &wide_c = made.wide_c, &before = made.before, &bias = made.bias;
+  multiply_on(amx, made.a, made.b, biased ? bias.view() : ConstMatrixView{}, made.c, product);
   for (size_t i = 0; i < n.rows; ++i)
     for (size_t j = 0; j < n.columns + 4; ++j) {
       if (j < 2 || j >= n.columns + 2) {
@@ -72,7 +48,7 @@ void expect_product(bool amx, const Sizes& n, Product product, bool biased = fal
       const double start = product.beta * before(i, j) + (biased ? double{bias(0, j - 2)} : 0.0);
       double expected = start, exact = start, magnitude = std::abs(product.beta * before(i, j)) + 1;
       for (size_t k = 0; k < n.inner; ++k) {
-        const float x = turn_a ? a(k, i) : a(i, k), y = turn_b ? b(j - 2, k) : b(k, j - 2);
+        const float x = made.left(i, k), y = made.right(k, j - 2);
         expected += product.alpha * round_to_bf16(x) * round_to_bf16(y);
         exact += product.alpha * double{x} * double{y};
         magnitude += std::abs(product.alpha * double{x} * double{y});
@@ -112,7 +88,8 @@ TEST_P(Bf16, ScalesAndAddsBiasOnce) {
   for (const double beta : {0.0, 1.0, -0.25})
     for (const double alpha : {1.0, 2.0})
       for (const bool biased : {false, true})
-        for (const Sizes& sizes : {Sizes{14, 600, 40}, Sizes{64, 1030, 64}, Sizes{7, 3, 5}})
+        for (const test::ProductSizes& sizes :
+             {test::ProductSizes{14, 600, 40}, {64, 1030, 64}, {7, 3, 5}})
           expect_product(GetParam(), sizes, {.alpha = alpha, .beta = beta}, biased);
 }
 

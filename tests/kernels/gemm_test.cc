@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/kernels/product_case.h"
 #include "tests/support/random.h"
 #include "vit/kernels/multiply.h"
 
@@ -76,23 +77,11 @@ TEST(Gemm, TurnsEitherSideInBothPrecisions) {
     }
 }
 
-struct Sizes {
-  size_t rows, inner, columns;
-};
-
-/// Views of wider matrices, filled with random numbers.
-void expect_product(Isa isa, const Sizes& n, const Product& product, bool biased = false) {
-  const bool turn_a = product.a == Transpose::kYes, turn_b = product.b == Transpose::kYes;
-  const Matrix wide_a = test::random_matrix(turn_a ? n.inner : n.rows, n.rows + n.inner + 5, 1);
-  const Matrix wide_b =
-      test::random_matrix(turn_b ? n.columns : n.inner, n.inner + n.columns + 3, 2);
-  const ConstMatrixView a = wide_a.view().col_range(2, turn_a ? n.rows : n.inner);
-  const ConstMatrixView b = wide_b.view().col_range(1, turn_b ? n.inner : n.columns);
-  Matrix wide_c = test::random_matrix(n.rows, n.columns + 4, 3);
-  const Matrix before = test::random_matrix(n.rows, n.columns + 4, 3);
-  const Matrix bias = test::random_matrix(1, n.columns, 4);
-  multiply(a, b, biased ? bias.view() : ConstMatrixView{}, wide_c.view().col_range(2, n.columns),
-           product, isa);
+void expect_product(Isa isa, const test::ProductSizes& n, const Product& product,
+                    bool biased = false) {
+  const test::ProductCase made(n, product);
+  const Matrix &wide_c = made.wide_c, &before = made.before, &bias = made.bias;
+  multiply(made.a, made.b, biased ? bias.view() : ConstMatrixView{}, made.c, product, isa);
   for (size_t i = 0; i < n.rows; ++i)
     for (size_t j = 0; j < n.columns + 4; ++j) {
       if (j < 2 || j >= n.columns + 2) {
@@ -103,8 +92,7 @@ void expect_product(Isa isa, const Sizes& n, const Product& product, bool biased
       double expected = product.beta * before(i, j) + added;
       double magnitude = std::abs(product.beta * before(i, j)) + std::abs(added);
       for (size_t k = 0; k < n.inner; ++k) {
-        const double term = product.alpha * double{turn_a ? a(k, i) : a(i, k)} *
-                            double{turn_b ? b(j - 2, k) : b(k, j - 2)};
+        const double term = product.alpha * double{made.left(i, k)} * double{made.right(k, j - 2)};
         expected += term;
         magnitude += std::abs(term);
       }
@@ -129,14 +117,17 @@ TEST(Multiply, ScalesTheProductAndWhatItIsAddedTo) {
     for (const Product& product :
          {Product{.alpha = 2.0, .beta = 1.0}, Product{.alpha = -0.5, .beta = 0.25},
           Product{.a = Transpose::kYes, .b = Transpose::kYes, .alpha = 3.0, .beta = -1.0}})
-      for (const Sizes& sizes : {Sizes{14, 600, 40}, Sizes{7, 0, 5}})
+      for (const test::ProductSizes& sizes :
+           {test::ProductSizes{14, 600, 40}, test::ProductSizes{7, 0, 5}})
         expect_product(isa, sizes, product);
 }
 
 TEST(Multiply, AddsTheBiasOnceToEveryRow) {
   for (const Isa isa : available_isas())
     for (const double beta : {0.0, 1.0})
-      for (const Sizes& sizes : {Sizes{14, 600, 37}, Sizes{3, 20, 64}, Sizes{5, 0, 7}})
+      for (const test::ProductSizes& sizes :
+           {test::ProductSizes{14, 600, 37}, test::ProductSizes{3, 20, 64},
+            test::ProductSizes{5, 0, 7}})
         expect_product(isa, sizes, {.b = Transpose::kYes, .beta = beta}, true);
 }
 

@@ -216,7 +216,7 @@ TEST(Int8Linear, AddsToItsOwnOutputWithAndWithoutVnni) {
   }
 }
 
-TEST(Int8Linear, LeavesOutColumnsThatNobodyWants) {
+TEST(Int8Linear, LeavesOutColumnsThatAreNotNeeded) {
   const Matrix weights = test::random_matrix(90, 24, 1), x = test::random_matrix(7, 24, 2);
   const Linear linear = pack_int8_linear(90, 24, quantizing(24, rows_of(weights)), {});
   Matrix all(7, 90), some(7, 90);

@@ -111,7 +111,7 @@ TEST(Linear, ReadsAndWritesColumnRangesWithoutTouchingTheRest) {
   }
 }
 
-TEST(Linear, LeavesOutColumnsThatNobodyWants) {
+TEST(Linear, LeavesOutColumnsThatAreNotNeeded) {
   constexpr size_t kRows = 110, kOut = 300;  // whole panels, and more
   ThreadPool pool(2);
   for (const Isa isa : available_isas()) {

@@ -65,6 +65,43 @@ TEST(Rowwise, LayerNormMatchesTheOracle) {
   });
 }
 
+/// Pairs (a, b) become (a·cos - b·sin, b·cos + a·sin), of neighbours or of halves.
+TEST(Rowwise, RotatesPairsByTheirAngles) {
+  for (const Isa isa : available_isas())
+    for (const bool halves : {false, true})
+      for (const size_t d : {4, 8, 12, 20, 48, 64, 72, 96}) {
+        SCOPED_TRACE(std::string(to_string(isa)) + ", d = " + std::to_string(d));
+        constexpr size_t kRows = 5, kHeads = 3;
+        const std::vector<float> angles = test::random_vector(kRows * d / 2, 3);
+        Matrix cosines(kRows, halves ? d / 2 : d), sines(kRows, halves ? d / 2 : d);
+        for (size_t i = 0; i < angles.size(); ++i) {
+          const size_t row = i / (d / 2), m = i % (d / 2);
+          const float c = std::cos(angles[i]), s = std::sin(angles[i]);
+          if (halves) {
+            cosines(row, m) = c;
+            sines(row, m) = s;
+          } else {
+            cosines(row, 2 * m) = cosines(row, 2 * m + 1) = c;
+            sines(row, 2 * m) = -s;
+            sines(row, 2 * m + 1) = s;
+          }
+        }
+        const Matrix x = test::random_matrix(kRows, kHeads * d, 4);
+        Matrix y = copy_of(x);
+        rotate({.cosines = cosines, .sines = sines, .split_halves = halves}, d, y, {.isa = isa});
+        for (size_t r = 0; r < kRows; ++r)
+          for (size_t h = 0; h < kHeads; ++h)
+            for (size_t m = 0; m < d / 2; ++m) {
+              const size_t first = h * d + (halves ? m : 2 * m);
+              const size_t second = first + (halves ? d / 2 : 1);
+              const double angle = angles[r * d / 2 + m], a = x(r, first), b = x(r, second);
+              const double tolerance = 4 * 0x1p-23 * (std::abs(a) + std::abs(b));
+              EXPECT_NEAR(y(r, first), a * std::cos(angle) - b * std::sin(angle), tolerance);
+              EXPECT_NEAR(y(r, second), b * std::cos(angle) + a * std::sin(angle), tolerance);
+            }
+      }
+}
+
 TEST(Rowwise, LayerNormKeepsItsDigitsFarFromZero) {
   on_every_isa([](const IsaKernels& kernels, size_t n) {
     if (n < 8) return;

@@ -1,4 +1,4 @@
-// Every architecture that the table knows, shrunken but otherwise as it is, runs.
+// Every plain architecture that the table knows, shrunken but otherwise as it is, runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,7 +58,10 @@ TEST_P(EveryArchitecture, RunsAndAnswersAlikeWithWorkersAndTaps) {
 
 std::vector<std::string> names() {
   std::vector<std::string> all;
-  for (const weights::Architecture& a : weights::architectures()) all.push_back(a.name);
+  for (const weights::Architecture& a : weights::architectures())
+    if (a.kind == weights::TimmClass::kVisionTransformer ||
+        a.kind == weights::TimmClass::kDistilled)
+      all.push_back(a.name);
   return all;
 }
 
@@ -66,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Timm, EveryArchitecture, ::testing::ValuesIn(names()),
                          [](const auto& test) { return test.param; });
 
 TEST(Architectures, TheTableHoldsAllThatTimmRegisters) {
-  EXPECT_EQ(weights::architectures().size(), 173u);
+  EXPECT_EQ(weights::architectures().size(), 267u);
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ TEST(Damage, WhatCamerasWriteBehindTheImageIsNone) {
   }
 }
 
-TEST(Damage, AJpegThatEndsEarlySaysHowMuchOfItIsThere) {
+TEST(Damage, AJpegThatEndsEarlyStatesHowMuchIsPresent) {
   const Bytes whole = photograph();
   Bytes half(whole.begin(), whole.begin() + part(whole, 8));
   if (half.back() == 0xff) half.pop_back();

@@ -14,7 +14,9 @@
 #include "patch/image/pixel_budget.h"
 #include "tests/patch/hostile_files.h"
 #include "tests/patch/images.h"
+#include "tests/support/message_of.h"
 #include "tests/support/paths.h"
+#include "tests/support/peak_memory.h"
 #include "vit/base/error.h"
 
 namespace vit::patch {
@@ -22,18 +24,11 @@ namespace {
 
 using test::BmpKind;
 using test::Bytes;
+using vit::test::message_of;
+using vit::test::peak_megabytes;
 
 Image decoded(const Bytes& bytes, const DecodeOptions& options = {}) {
   return decode(std::as_bytes(std::span(bytes)), "test", options);
-}
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 std::string message(const Bytes& bytes, const DecodeOptions& options = {}) {
@@ -140,8 +135,8 @@ TEST(Hostile, AnImageBeyondTheLimitSaysItsSizeTheLimitAndWhatToDo) {
   options.max_pixels = 99;
   const Bytes png = test::png_file(10, std::vector<Bytes>(10, Bytes(10, 7)), {8, 0});
   EXPECT_EQ(message(png, options),
-            "test: the image is too large: 10x10 are 100 pixels, the limit is 99; raise it with "
-            "--max-pixels or make the image smaller");
+            "test: the image is too large: 10x10 are 100 pixels, the limit is 99; raise "
+            "max_pixels or make the image smaller");
   options.max_pixels = 100;
   EXPECT_EQ(decoded(png, options).pixels.size(), 300u);
 }
@@ -207,20 +202,6 @@ TEST(Hostile, AnExifBlockOfManyPrefixesIsRead) {
   test::append(exif, test::exif_block(6, true));
   const Bytes png = test::png_file(2, {{1, 2}}, {8, 0});
   EXPECT_EQ(decoded(test::with_png_chunk(png, "eXIf", exif)).height, 2u);  // turned
-}
-
-/// The most memory that this process holds while `action` runs, beyond what it held before, in MB.
-size_t peak_megabytes(const std::function<void()>& action) {
-  const auto peak = [] {
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);)
-      if (line.starts_with("VmHWM:")) return std::stoul(line.substr(6)) / 1024;
-    return 0ul;
-  };
-  std::ofstream("/proc/self/clear_refs") << "5";
-  const size_t before = peak();
-  action();
-  return peak() - before;
 }
 
 TEST(Hostile, AFileOfPlausibleSizeCostsNoMoreThanWasDecoded) {

@@ -17,6 +17,7 @@
 
 #include "tests/patch/image_files.h"
 #include "tests/patch/images.h"
+#include "tests/support/message_of.h"
 #include "tests/support/paths.h"
 #include "vit/base/error.h"
 
@@ -27,6 +28,7 @@ using test::Bytes;
 using test::flat;
 using test::noise;
 using testing::HasSubstr;
+using vit::test::message_of;
 
 /// As OpenCV keeps it: blue first.
 cv::Mat to_mat(const Image& image) {
@@ -46,15 +48,6 @@ const std::vector<int> kLosslessWebp{cv::IMWRITE_WEBP_QUALITY, 101};
 
 Image decoded(const Bytes& bytes, Exif exif = Exif::kApply) {
   return decode(std::as_bytes(std::span(bytes)), "test", exif);
-}
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 std::string decode_message(const Bytes& bytes) {
@@ -317,7 +310,7 @@ TEST_F(ReadImage, SaysWhatIsWrongWithTheFile) {
   EXPECT_THAT(message_of([&] { read_image(text); }), HasSubstr("it starts like text"));
 }
 
-TEST_F(ReadImage, TakesEveryPhotographAtHand) {
+TEST_F(ReadImage, ReadsEveryPhotograph) {
   const auto shelf = vit::test::shared() / "images/imagenet-100";
   if (!std::filesystem::is_directory(shelf)) GTEST_SKIP() << "no images at " << shelf;
   for (const auto& entry : std::filesystem::directory_iterator(shelf)) {

@@ -20,7 +20,8 @@ using vit::test::read_golden;
 
 constexpr PositionResampling kAll[] = {
     PositionResampling::kBilinear, PositionResampling::kBilinearAlignCorners,
-    PositionResampling::kBicubic, PositionResampling::kBicubicAntialias};
+    PositionResampling::kBicubic, PositionResampling::kBicubicAntialias,
+    PositionResampling::kBilinearAntialias};
 
 Matrix random_table(size_t rows, size_t width) {
   Matrix table(rows, width);
@@ -48,6 +49,17 @@ TEST(ResamplePositions, EqualsTheFourReferenceTables) {
     for (size_t i = 0; i < resampled.size(); ++i)
       ASSERT_NEAR(resampled.data()[i], expected.values[width + i], 1e-6) << name << " at " << i;
   }
+}
+
+/// Shrinking by two, the triangle is four inputs wide: 1, 3, 3, 1, cut at the ends.
+TEST(ResamplePositions, AntialiasedBilinearAveragesAllThatAnOutputCovers) {
+  Matrix table(6, 1);
+  for (size_t i = 0; i < 6; ++i) table(i, 0) = static_cast<float>(i * i);
+  const Matrix half =
+      resample_positions(table, {1, 6}, {1, 3}, PositionResampling::kBilinearAntialias);
+  EXPECT_FLOAT_EQ(half(0, 0), (3.0f * 0 + 3.0f * 1 + 4.0f) / 7.0f);
+  EXPECT_FLOAT_EQ(half(1, 0), (1.0f + 3.0f * 4 + 3.0f * 9 + 16.0f) / 8.0f);
+  EXPECT_FLOAT_EQ(half(2, 0), (9.0f + 3.0f * 16 + 3.0f * 25) / 7.0f);
 }
 
 TEST(ResamplePositions, TheSameGridIsAnExactCopy) {

@@ -93,6 +93,18 @@ TEST(ResizeWindow, ReusedScratchChangesNothing) {
   }
 }
 
+TEST(ResizeWindow, GivesTheSameBytesOnEveryInstructionSet) {
+  const Image image = noise(123, 77);
+  const ResizeWindow window{
+      .resized_width = 60, .resized_height = 91, .x = 3, .y = 5, .width = 50, .height = 80};
+  for (const Interpolation interpolation : kAll) {
+    const Image expected = resize_window(image, window, interpolation, Isa::kBaseline);
+    for (const Isa isa : available_isas())
+      EXPECT_EQ(resize_window(image, window, interpolation, isa).pixels, expected.pixels)
+          << to_string(interpolation) << ' ' << to_string(isa);
+  }
+}
+
 TEST(ResizeWindow, OfAnEnormousImageCostsTheWindowAlone) {
   const Image ribbon = flat(30000, 10, 77);
   for (const Interpolation interpolation : kAll)

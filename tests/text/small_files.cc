@@ -1,11 +1,9 @@
 #include "tests/text/small_files.h"
 
-#include <zlib.h>
-
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
+#include "tests/support/deflate.h"
 #include "vit/text/unicode.h"
 #include "vit/text/words.h"
 
@@ -63,18 +61,7 @@ std::string clip_merges() {
 }
 
 std::string gzip(const std::string& text) {
-  z_stream stream{};
-  if (deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-    throw std::runtime_error("cannot deflate");
-  std::string packed(text.size() + 100, '\0'), source = text;
-  stream.next_in = reinterpret_cast<Bytef*>(source.data());
-  stream.avail_in = static_cast<uInt>(source.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
+  return vit::test::deflated(text, 16 + MAX_WBITS);
 }
 
 std::string clip_vocab_json() {

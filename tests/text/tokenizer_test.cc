@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/folder.h"
+#include "tests/support/message_of.h"
 #include "tests/text/small_files.h"
 #include "vit/base/error.h"
 #include "vit/text/clip_vocabulary.h"
@@ -13,20 +14,11 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using vit::test::message_of;
 
 constexpr TokenId kCat = 513, kDog = 515, kStart = 516, kEnd = 517;
 
 /// The message of the Error that `action` throws.
-template <typename Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 Tokenizer parse(const std::string& json) {
   return parse_tokenizer_json(nlohmann::json::parse(json), "tokenizer.json");
 }
@@ -66,23 +58,23 @@ TEST_F(ClipTokenizer, RecognisesItsOwnSpellingOfSpecialTokensAlone) {
 }
 
 TEST_F(ClipTokenizer, NamesTheByteThatIsNotUtf8) {
-  EXPECT_EQ(error_of([&] { encode(load(), "caf\xE9"); }),
+  EXPECT_EQ(message_of([&] { encode(load(), "caf\xE9"); }),
             "the text: byte 3 is not valid UTF-8; save the text as UTF-8");
 }
 
 TEST_F(ClipTokenizer, SaysHowManyMergesAreMissing) {
-  EXPECT_EQ(error_of([&] { read_clip_merges(path_, 600, ClipSpecials::kOpenAi); }),
+  EXPECT_EQ(message_of([&] { read_clip_merges(path_, 600, ClipSpecials::kOpenAi); }),
             path_ + ": holds 4 merges, expected 86 for the model's 600 tokens");
 }
 
 TEST_F(ClipTokenizer, RefusesDamagedAndMissingFiles) {
   const std::string cut = folder_.write("cut.gz", test::gzip(test::clip_merges()).substr(0, 20));
-  EXPECT_EQ(error_of([&] { read_clip_merges(cut, test::kClipSize, ClipSpecials::kOpenAi); }),
+  EXPECT_EQ(message_of([&] { read_clip_merges(cut, test::kClipSize, ClipSpecials::kOpenAi); }),
             cut + ": is not a whole gzip file");
   const std::string odd = folder_.write("odd.gz", test::gzip("#version\nc a\nalone\n"));
-  EXPECT_EQ(error_of([&] { read_clip_merges(odd, test::kClipSize, ClipSpecials::kOpenAi); }),
+  EXPECT_EQ(message_of([&] { read_clip_merges(odd, test::kClipSize, ClipSpecials::kOpenAi); }),
             odd + ": line 3 is not a pair of pieces");
-  EXPECT_THAT(error_of([&] {
+  EXPECT_THAT(message_of([&] {
                 read_clip_merges(folder_.path("none.gz"), test::kClipSize, ClipSpecials::kOpenAi);
               }),
               HasSubstr("none.gz"));
@@ -132,7 +124,7 @@ TEST(JsonTokenizer, NamesTheStepItDoesNotKnow) {
   const auto with = [](const char* part, const nlohmann::json& step) {
     auto file = nlohmann::json::parse(test::clip_tokenizer_json());
     file[part] = step;
-    return error_of([&] { parse_tokenizer_json(file, "t.json"); });
+    return message_of([&] { parse_tokenizer_json(file, "t.json"); });
   };
   EXPECT_THAT(with("normalizer", {{"type", "Nmt"}}),
               HasSubstr("t.json: normalizer: the normalizer 'Nmt' is not one this toolkit knows: "
@@ -152,9 +144,9 @@ TEST(JsonTokenizer, NamesTheMergeWhosePieceTheVocabularyLacks) {
   auto file = nlohmann::json::parse(test::clip_tokenizer_json());
   file["model"]["merges"].push_back("zz a");
   EXPECT_EQ(
-      error_of([&] { parse_tokenizer_json(file, "t.json"); }),
+      message_of([&] { parse_tokenizer_json(file, "t.json"); }),
       "t.json: model: merge 5 ('zz' and 'a') needs the piece 'zz', which the vocabulary lacks");
-  EXPECT_EQ(error_of([] { parse_tokenizer_json(nlohmann::json::object(), "t.json"); }),
+  EXPECT_EQ(message_of([] { parse_tokenizer_json(nlohmann::json::object(), "t.json"); }),
             "t.json: has no model");
 }
 
@@ -187,7 +179,7 @@ TEST(SentencePiece, BytePairsMergeThePieceOfTheHighestScore) {
 TEST(SentencePiece, SaysWhatIsWrongWithAFile) {
   const std::string good = test::sentencepiece_model(1, test::unigram_pieces());
   const auto error = [](const std::string& bytes) {
-    return error_of([&] { read_sentencepiece(bytes, "s.model"); });
+    return message_of([&] { read_sentencepiece(bytes, "s.model"); });
   };
   EXPECT_EQ(error(""), "s.model: is not a SentencePiece model: it holds no pieces");
   EXPECT_THAT(error(good.substr(0, 30)), HasSubstr("s.model: cut short: a field of "));

@@ -1,19 +1,23 @@
 #!/usr/bin/env bash
-# install_test.sh BUILD_DIR SOURCE_DIR CXX CXX_FLAGS
-# Installs into an empty prefix, builds an outside program against it, runs both.
+# install_test.sh BUILD_DIR SOURCE_DIR CXX CC FLAGS
+# Installs into an empty prefix, moves it, builds outside programs in C++ and C against it, runs all of them.
 set -euo pipefail
 build_dir=$1
 source_dir=$2
 compiler=$3
-flags=$4
+c_compiler=$4
+flags=$5
 
 prefix=$(mktemp -d)
 trap 'rm -rf "$prefix"' EXIT
 model=$source_dir/tests/goldens/hf_vit
 
-cmake --install "$build_dir" --prefix "$prefix/usr" >"$prefix/log"
+# The package must work where it is, not where it was installed.
+cmake --install "$build_dir" --prefix "$prefix/first" >"$prefix/log"
+mv "$prefix/first" "$prefix/usr"
 cmake -S "$source_dir/tests/tools/outside" -B "$prefix/outside" -G Ninja \
-  -DCMAKE_PREFIX_PATH="$prefix/usr" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$flags" \
+  -DCMAKE_PREFIX_PATH="$prefix/usr" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_C_COMPILER="$c_compiler" \
+  -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_C_FLAGS="$flags" \
   >>"$prefix/log" 2>&1 || { cat "$prefix/log"; exit 1; }
 cmake --build "$prefix/outside" >>"$prefix/log" 2>&1 || { cat "$prefix/log"; exit 1; }
 
@@ -29,6 +33,8 @@ labels=$("$prefix/usr/bin/vit" classify -m "$model" -k 3 "$model/image.png" |
 [[ $(wc -l <<<"$labels") == 3 ]] || { echo "the installed program named no classes"; exit 1; }
 expect "the outside program" \
   "$("$prefix/outside/outside" "$model" "$model/image.png" | sed -E 's/ [^ ]*$//')" "$labels"
+expect "the outside program in C" \
+  "$("$prefix/outside/c_outside" "$model" "$model/image.png" "$model/config.json" | sed -E 's/ [^ ]*$//')" "$labels"
 # A model by name, as `vit -m NAME` finds it; an unknown name fails with the same message.
 export VIT_HOME=$prefix/home
 folder=$VIT_HOME/models/facebook/deit-tiny-patch16-224
@@ -43,8 +49,8 @@ for name in owner/other other; do
 done
 # Nothing but the public headers is installed.
 expect "the installed headers" "$(cd "$prefix/usr/include/vit_toolkit" && find . -name '*.h' | sort | tr '\n' ' ')" \
-  "./patch/image/image.h ./vit/base/config.h ./vit/base/error.h ./vit/base/matrix.h ./vit/base/precision.h ./vit/base/recipe.h ./vit/model/classifier.h ./vit/model/features.h ./vit/model/runner.h ./vit/vit.h "
-# The model in the box comes along, and is found where no model is named.
+  "./patch/image/image.h ./vit/base/config.h ./vit/base/error.h ./vit/base/matrix.h ./vit/base/precision.h ./vit/base/recipe.h ./vit/model/classifier.h ./vit/model/features.h ./vit/model/runner.h ./vit/version.h ./vit/vit.h ./vit/vit_c.h "
+# The bundled model is installed, and found if no model is named.
 answer=$(cd "$prefix" && VIT_MODEL="" "$prefix/usr/bin/vit" classify -k 1 "$source_dir/weights/default/pictures/ship_1.png")
 [[ $answer == *"  ship "* ]] || { echo "the installed program did not name the ship: $answer"; exit 1; }
 [[ -f $prefix/usr/share/vit/default/model.safetensors ]] || { echo "no model was installed"; exit 1; }
@@ -65,7 +71,11 @@ if ldd "$prefix/usr/bin/vit" "$prefix/outside/outside" | grep -q imgcodecs; then
   echo "OpenCV's codecs are loaded at every start"
   exit 1
 fi
-if grep -rlF "$source_dir" "$prefix/usr/lib"*/cmake "$prefix/usr/lib"/*/cmake 2>/dev/null; then
-  echo "the installed package points into the source tree"
+# No path of this machine is in the package: dependencies are looked for where it is used.
+package=("$prefix/usr/lib"*/cmake/vit "$prefix/usr/lib"/*/cmake/vit)
+if grep -rnE "$source_dir|$build_dir|$prefix|/usr/lib/[^$]*\\.(so|a)|/usr/include" "${package[@]}" 2>/dev/null |
+  grep -v /FindVitBlas.cmake; then
+  echo "the installed package holds paths of the machine that built it"
   exit 1
 fi
+[[ $(find "${package[@]}" -name vitTargets.cmake 2>/dev/null | wc -l) == 1 ]] || { echo "no package was looked at"; exit 1; }

@@ -7,7 +7,7 @@
 
 #include "tools/draw/colormap.h"
 
-namespace vit::interpret {
+namespace vit::tools {
 namespace {
 
 using testing::Each;
@@ -22,7 +22,7 @@ TEST(Mass, TakesTheFewestPatchesThatHoldTheFraction) {
   EXPECT_THAT(mass_set(map, 0.0), Each(0));
 }
 
-TEST(Mass, CountsWhatIsNoNumberAsNothing) {
+TEST(Mass, CountsNanAsZero) {
   const std::vector<float> map{std::nanf(""), 0.4f, INFINITY, 0.6f};
   EXPECT_THAT(mass_set(map, 1.0), ElementsAre(0, 1, 0, 1));
   EXPECT_EQ(percentile(map, 100.0), 0.6f);
@@ -81,12 +81,11 @@ TEST(Colormap, GetsLighterWithTheNumber) {
 }
 
 TEST(Colormap, RunsSmoothlyAndStopsAtItsEnds) {
-  for (const auto map : kColormaps) {
+  for (const auto& [map, name] : enum_names(Colormap{})) {
     const Palette colours = palette(map);
     for (size_t i = 1; i < colours.size(); ++i)
       for (size_t channel = 0; channel < 3; ++channel)
-        EXPECT_LE(std::abs(colours[i][channel] - colours[i - 1][channel]), 20)
-            << to_string(map) << " " << i;
+        EXPECT_LE(std::abs(colours[i][channel] - colours[i - 1][channel]), 20) << name << " " << i;
     EXPECT_EQ(colour_of(map, -1.0), colours.front());
     EXPECT_EQ(colour_of(map, 2.0), colours.back());
     EXPECT_EQ(colour_of(map, std::nan("")), colours.front());
@@ -96,4 +95,4 @@ TEST(Colormap, RunsSmoothlyAndStopsAtItsEnds) {
 }
 
 }  // namespace
-}  // namespace vit::interpret
+}  // namespace vit::tools

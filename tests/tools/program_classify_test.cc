@@ -200,7 +200,7 @@ TEST(Classify, HasNoColoursInAFile) {
               testing::Not(HasSubstr("\x1b")));
 }
 
-TEST(Classify, EndsQuietlyWhenNobodyReadsOn) {
+TEST(Classify, EndsQuietlyWhenTheReaderClosesThePipe) {
   Call call;
   call.arguments = {"classify", "-m", golden("timm_vit"), golden_image("timm_vit")};
   call.output_closed = true;
@@ -264,7 +264,7 @@ TEST(Classify, RefusesImagesBeyondTheLimitAndAnswersTheOthersOneAfterTheOther) {
   EXPECT_EQ(tight.out, all.out);
   const Finished finished = classify("timm_vit", {"--max-pixels", "10", image});
   EXPECT_EQ(finished.status, 1);
-  EXPECT_THAT(finished.err, HasSubstr("pixels, the limit is 10; raise it with --max-pixels or make "
+  EXPECT_THAT(finished.err, HasSubstr("pixels, the limit is 10; raise max_pixels or make "
                                       "the image smaller\n"));
   const Finished wrong = classify("timm_vit", {"--max-pixels", "0M", image});
   EXPECT_EQ(wrong.status, 2);
@@ -272,7 +272,7 @@ TEST(Classify, RefusesImagesBeyondTheLimitAndAnswersTheOthersOneAfterTheOther) {
                                    "such as 1000000, 800k, 500M or 2G"));
 }
 
-TEST(Classify, AnswersDevicesAtOnceAndInItsOwnWords) {
+TEST(Classify, RefusesDevicesAtOnceWithAReason) {
   const std::string start =
       ": not a JPEG, PNG, WebP, BMP or TIFF image: it starts with the bytes "
       "00 00 00 00 00 00 00 00\n";

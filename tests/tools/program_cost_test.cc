@@ -1,4 +1,4 @@
-// What a file may cost whoever opens it: a bad one a second and 100 MB, a good one little more than
+// The cost of opening a file: a bad one a second and 100 MB, a good one little more than
 // its own size.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

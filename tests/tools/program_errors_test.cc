@@ -83,7 +83,7 @@ TEST(ClassifyUsage, SaysGotAndExpectedOfEveryValue) {
                      "option '--exif' got 'maybe', expected apply or ignore");
   expect_usage_error({"--positions", "cubic", image},
                      "option '--positions' got 'cubic', expected bilinear, bilinear-align-corners, "
-                     "bicubic or bicubic-antialias");
+                     "bicubic, bicubic-antialias or bilinear-antialias");
   expect_usage_error({"--image-size", "big", image},
                      "option '--image-size' got 'big', expected N or HEIGHTxWIDTH in pixels, 1 to "
                      "16384 each, such as 224 or 224x320");

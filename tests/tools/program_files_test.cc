@@ -1,4 +1,4 @@
-// Outputs that would cost an input, writing that is interrupted, and the model nobody named.
+// Outputs that would overwrite an input, interrupted writing, and the default model.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -112,7 +112,7 @@ Finished run_with_model(Words arguments, const std::string& model) {
 }
 
 constexpr const char* kHint =
-    "vit: no -m given: the model that comes with vit answers; it knows 10 classes: airplane, "
+    "vit: no -m given: using the bundled model, which knows 10 classes: airplane, "
     "automobile, bird, cat, deer, dog, frog, horse, ship, truck\n";
 
 TEST(NoModelGiven, EveryCommandSaysWhichModelAnswersAndWhatItKnows) {
@@ -125,7 +125,7 @@ TEST(NoModelGiven, EveryCommandSaysWhichModelAnswersAndWhatItKnows) {
   }
 }
 
-TEST(NoModelGiven, NobodyIsToldWhoChoseAModelOrWantsToHearNothing) {
+TEST(NoModelGiven, NoNoteIsWrittenWithAModelOrWithQuiet) {
   const std::string model = golden("timm_vit");
   for (size_t i = 0; i < answering_commands(Folder()).size(); ++i) {
     const auto error = [&](const Words& more, const std::string& variable) {

@@ -45,13 +45,6 @@ Finished run_with(const std::string& command, const std::vector<std::string>& op
   return run(arguments);
 }
 
-Finished with_cache(const Folder& home, std::vector<std::string> arguments) {
-  Call call;
-  call.arguments = std::move(arguments);
-  call.environment = {"VIT_HOME=" + home.path()};
-  return run(call);
-}
-
 TEST(Convert, KeepsEveryModelToTheBit) {
   const Folder folder;
   const auto models = golden_models();
@@ -158,8 +151,8 @@ TEST(Convert, SaysGotAndExpected) {
   const Finished one = run({"convert", "a"});
   EXPECT_EQ(one.status, 2);
   EXPECT_THAT(one.err,
-              HasSubstr("vit: 'a' names no file to write, expected OUTPUT.safetensors; the "
-                        "model comes before it or with -m\n"));
+              HasSubstr("vit: 'a' is not a file to write, expected OUTPUT.safetensors; the "
+                        "model is given before it or with -m\n"));
   const Finished none = run({"convert"});
   EXPECT_EQ(none.status, 2);
   EXPECT_THAT(none.err,
@@ -260,31 +253,6 @@ TEST(Info, SaysThatOneModelIsExpected) {
   EXPECT_THAT(run({"info", "a", "b"}).err,
               HasSubstr("vit: 2 models given, expected one at most: a folder, a weight "
                         "file or the name of a pulled model\n"));
-}
-
-TEST(Models, ListsTheCatalogue) {
-  const Folder home;
-  const std::string text = with_cache(home, {"models", "deit_tiny_patch16"}).out;
-  EXPECT_EQ(
-      text,
-      "name                           parameters  input  classes  repository [downloaded size]\n"
-      "deit_tiny_patch16_224.fb_in1k       5.7 M    224     1000  "
-      "timm/deit_tiny_patch16_224.fb_in1k\n");
-  const Finished none = with_cache(home, {"models", "resnet"});
-  EXPECT_EQ(none.status, 1);
-  EXPECT_EQ(none.err, "vit: no model has 'resnet' in its name\n");
-}
-
-TEST(Models, GivesJson) {
-  const Folder home;
-  const auto models = json::parse(with_cache(home, {"models", "--json", "google/vit"}).out);
-  EXPECT_EQ(models["cache"], home.path());
-  EXPECT_EQ(models["models"][0]["name"], "vit-base-patch16-224");
-  EXPECT_EQ(models["models"][0]["hub"], "google/vit-base-patch16-224");
-  EXPECT_EQ(models["models"][0]["parameters"], 86567656);
-  EXPECT_TRUE(models["models"][0]["pulled"].is_null());
-  EXPECT_TRUE(
-      json::parse(with_cache(home, {"models", "--pulled", "--json"}).out)["models"].empty());
 }
 
 }  // namespace

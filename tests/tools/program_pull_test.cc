@@ -82,6 +82,10 @@ TEST_F(Pull, NamesTheModelThatWasMeant) {
                  "unknown model 'deit_tiny_patch16_22', did you mean "
                  "'deit_tiny_patch16_224.fb_in1k'? 'vit models' lists the known ones, OWNER/NAME "
                  "fetches any repository of the hub");
+  expect_refusal(pull("swin_tiny_patch4_window7_224"),
+                 "'swin_tiny_patch4_window7_224' is a Swin Transformer (attention in shifted "
+                 "windows, patches merged between stages), which is not supported; a supported "
+                 "model close to it is deit3_base_patch16_224.fb_in22k_ft_in1k");
   const Finished several = pull("vit_tiny_patch16_224");
   EXPECT_EQ(several.status, 1);
   EXPECT_THAT(several.err, HasSubstr("name one of them:\n  vit_tiny_patch16_224.augreg_in21k\n"));
@@ -136,20 +140,19 @@ TEST_F(Pull, RemovesAFileOfTheWrongHash) {
   const std::string other(64, 'a');
   hub.promised_hash = other;
   expect_refusal(pull(), "model.safetensors: its sha256 is " + sha256_of(weights()) +
-                             ", the hub promised " + other +
-                             "; the bad file was removed, try again");
+                             ", the hub stated " + other + "; the bad file was removed, try again");
   EXPECT_THAT(files(), UnorderedElementsAre("config.json", "preprocessor_config.json"));
 }
 
 TEST_F(Pull, RemovesAFileOfTheWrongSize) {
   hub.promised_size = weights().size() + 1;
   expect_refusal(pull(), "model.safetensors: is " + std::to_string(weights().size()) +
-                             " bytes, the hub promised " + std::to_string(weights().size() + 1) +
+                             " bytes, the hub stated " + std::to_string(weights().size() + 1) +
                              "; the bad file was removed, try again");
   hub.promised_size = 10;
   expect_refusal(pull(),
                  "model.safetensors: the server sends more than the 10 bytes that the hub "
-                 "promised; the bad file was removed");
+                 "stated; the bad file was removed");
   EXPECT_THAT(files(), UnorderedElementsAre("config.json", "preprocessor_config.json"));
 }
 
@@ -163,7 +166,7 @@ TEST_F(Pull, SaysWhatToDoWhenTheHubRefuses) {
     expect_refusal(refused(status, "RepoNotFound"),
                    kName + ": no such repository, or a private one: the hub says " +
                        std::to_string(status) + " (RepoNotFound); check the name at " + home_page +
-                       "; HF_TOKEN does not open it");
+                       "; HF_TOKEN gives no access to it");
   expect_refusal(refused(403, "GatedRepo"),
                  kName + ": may not be read, the hub says 403 (GatedRepo); accept its licence at " +
                      home_page + " with the account of HF_TOKEN");
@@ -215,7 +218,7 @@ TEST_F(Pull, TakesTheOnlyWeightFileOfAnUnusualName) {
                              "other.npz");
 }
 
-TEST_F(Pull, AsksNobodyOffline) {
+TEST_F(Pull, SendsNoRequestOffline) {
   const std::string message = kName +
                               ": is not in the cache, and nothing is fetched offline "
                               "(--offline or HF_HUB_OFFLINE)";
@@ -279,7 +282,7 @@ TEST_F(Pull, FetchesNothingThatDoesNotFit) {
   const auto left = files();
   umount(home.path("models").c_str());
   EXPECT_EQ(finished.status, 1);
-  EXPECT_THAT(finished.err, AllOf(HasSubstr(": no room for model.safetensors: it needs "),
+  EXPECT_THAT(finished.err, AllOf(HasSubstr(": not enough space for model.safetensors: it needs "),
                                   HasSubstr("free some or set VIT_HOME to another disk")));
   EXPECT_FALSE(store_asked);
   EXPECT_THAT(left, UnorderedElementsAre("config.json", "preprocessor_config.json"));

@@ -35,14 +35,13 @@ TEST_F(Pull, SaysThatAFileWithoutAHashIsNotVerified) {
   EXPECT_THAT(finished.out, Not(HasSubstr("sha")));
 }
 
-TEST_F(Pull, VerifiesASmallFileWhoseLengthNobodyStates) {
+TEST_F(Pull, VerifiesASmallFileOfUnknownLength) {
   hub.large_files.clear();
   hub.lengths = false;
   const std::string truth = git_sha1_of(hub.small_files["config.json"]);
   hub.sent_instead = "tampered";
   expect_refusal(pull(), "config.json: its git sha1 is " + git_sha1_of("tampered") +
-                             ", the hub promised " + truth +
-                             "; the bad file was removed, try again");
+                             ", the hub stated " + truth + "; the bad file was removed, try again");
   EXPECT_THAT(files(), testing::IsEmpty());
 }
 

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -37,7 +38,7 @@ TEST(Urls, AreOfOneOriginByEncryptionHostAndPort) {
   EXPECT_FALSE(same_origin("https://hub.co", "https://hub.co@evil.example"));
 }
 
-TEST(Urls, LeadOnFromWhereTheyAre) {
+TEST(Urls, AreResolvedAgainstTheirBase) {
   EXPECT_EQ(resolve_url("https://hub.co/a/b", "/c"), "https://hub.co/c");
   EXPECT_EQ(resolve_url("https://hub.co/a/b", "https://cdn.co/x?y=1"), "https://cdn.co/x?y=1");
   EXPECT_EQ(origin_of("https://hub.co/a/b"), "https://hub.co");
@@ -50,7 +51,7 @@ TEST(HubNames, AreOwnerAndName) {
     EXPECT_FALSE(weights::is_hub_name(name)) << name;
 }
 
-TEST(Cache, LiesWhereTheEnvironmentSays) {
+TEST(Cache, IsWhereTheEnvironmentSays) {
   setenv("HOME", "/home/me", 1);
   unsetenv("VIT_HOME");
   unsetenv("XDG_CACHE_HOME");
@@ -106,10 +107,14 @@ TEST(PartFile, NeverCutsAFileThatAnotherProgramHasJustFinished) {
   const RemoteFile second{"weights.bin", "", kContent.size(), "second"};
   std::atomic<bool> done{false};
   std::jthread other([&] {  // begins the same file anew whenever it can
-    while (!done) try {
+    while (!done) {
+      try {
         const PartFile part(path, second);
       } catch (const Error&) {  // it is being fetched
       }
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(100));  // it must not keep the file for ever
+    }
   });
   size_t finished = 0;
   while (finished < 300) try {

@@ -25,7 +25,7 @@ struct Call {
   std::string input;                     ///< on standard input
   std::vector<std::string> environment;  ///< "NAME=value", added
   std::string output_to;                 ///< a file for standard output instead of `out`
-  bool output_closed = false;            ///< standard output is a pipe that nobody reads
+  bool output_closed = false;            ///< standard output is a pipe without a reader
   bool ignore_broken_pipe = false;       ///< as some parents leave it to their children
   std::string program;                   ///< empty: vit itself; else found on the PATH
   std::size_t largest_file = 0;          ///< bytes that a file may have, 0: any number

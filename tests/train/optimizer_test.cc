@@ -5,21 +5,15 @@
 #include <cmath>
 
 #include "tests/support/random.h"
+#include "tests/support/small_config.h"
 #include "vit/train/muon.h"
 
 namespace vit::train {
 namespace {
 
 ModelConfig tiny() {
-  ModelConfig c;
-  c.embedding.image_height = c.embedding.image_width = 8;
-  c.embedding.patch_height = c.embedding.patch_width = 4;
-  c.embedding.position_grid = c.embedding.grid();
-  c.encoder.width = 8;
-  c.encoder.depth = 3;
-  c.encoder.heads = c.encoder.key_value_heads = 2;
-  c.encoder.mlp_width = 16;
-  c.head.classes = 4;
+  ModelConfig c = test::small_config(
+      {.grid = {2, 2}, .patch = 4, .width = 8, .heads = 2, .mlp_width = 16, .classes = 4});
   c.encoder.layer_scale = true;
   return c;
 }
@@ -73,7 +67,7 @@ TEST(AdamW, FollowsItsEquations) {
 
 TEST(Groups, MuonTakesTheMatricesOfTheBlocksQueriesKeysAndValuesApart) {
   const gradient::Layout layout(tiny());
-  const auto groups = make_groups(layout, tiny(), 1.0, Method::kMuon);
+  const auto groups = make_groups(layout, tiny(), 1.0, OptimizerKind::kMuon);
   size_t matrices = 0, numbers = 0;
   for (const Group& group : groups) {
     EXPECT_EQ(group.offset, numbers) << "no gap, no overlap";

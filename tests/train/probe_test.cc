@@ -6,6 +6,7 @@
 
 #include "tests/support/random.h"
 #include "tests/support/random_checkpoint.h"
+#include "tests/support/small_config.h"
 #include "vit/base/random.h"
 #include "vit/model/load.h"
 #include "vit/model/runner.h"
@@ -95,16 +96,8 @@ TEST(Probe, IsTheSameOnAnyNumberOfWorkers) {
 }
 
 ModelConfig tiny(bool distilled) {
-  ModelConfig c;
-  c.architecture = "tiny";
-  c.embedding.image_height = c.embedding.image_width = 16;
-  c.embedding.patch_height = c.embedding.patch_width = 8;
-  c.embedding.position_grid = c.embedding.grid();
-  c.encoder.width = 16;
-  c.encoder.depth = 2;
-  c.encoder.heads = c.encoder.key_value_heads = 2;
-  c.encoder.mlp_width = 32;
-  c.head.classes = 7;
+  ModelConfig c = test::small_config(
+      {.grid = {2, 2}, .width = 16, .depth = 2, .heads = 2, .mlp_width = 32, .classes = 7});
   if (distilled) {
     c.embedding.prefix = {PrefixToken::kClass, PrefixToken::kDistillation};
     c.head.distilled_head = true;

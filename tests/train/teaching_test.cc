@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tests/support/folder.h"
+#include "tests/support/message_of.h"
 #include "vit/base/error.h"
 #include "vit/train/batch.h"
 
@@ -13,15 +14,7 @@ namespace vit::train {
 namespace {
 
 using test::Folder;
-
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using vit::test::message_of;
 
 TeacherTable two_images(size_t crops = 2) {
   TeacherTable table({.images = 2, .classes = 4, .crops = crops, .kept = 2, .fingerprint = 7});

@@ -11,6 +11,8 @@
 #include <functional>
 
 #include "tests/support/folder.h"
+#include "tests/support/message_of.h"
+#include "tests/support/small_config.h"
 #include "vit/base/error.h"
 #include "vit/base/hash.h"
 #include "vit/kernels/multiply.h"
@@ -22,6 +24,7 @@
 namespace vit::train {
 namespace {
 
+using vit::test::message_of;
 namespace fs = std::filesystem;
 
 /// Eight noisy images of each of eight classes; what they have in common is a colour in a corner.
@@ -41,18 +44,11 @@ data::Dataset noisy_images(size_t per_class = 8) {
 }
 
 ModelConfig tiny() {
-  ModelConfig c;
+  ModelConfig c = test::small_config(
+      {.patch = 4, .width = 32, .depth = 2, .heads = 2, .mlp_width = 64, .classes = 8});
   c.architecture = "tiny";
-  c.embedding.image_height = c.embedding.image_width = 16;
-  c.embedding.patch_height = c.embedding.patch_width = 4;
-  c.embedding.position_grid = c.embedding.grid();
   c.embedding.prefix = {};
   c.head.pooling = Pooling::kMean;
-  c.encoder.width = 32;
-  c.encoder.depth = 2;
-  c.encoder.heads = c.encoder.key_value_heads = 2;
-  c.encoder.mlp_width = 64;
-  c.head.classes = 8;
   return c;
 }
 
@@ -114,7 +110,7 @@ TEST(Trainer, InputsOfSixteenBitsLearnAndRepeatThemselves) {
   const data::Dataset dataset = noisy_images();
   Settings settings = plain_settings(40);
   settings.operands = settings.adam.operands = Operands::kBf16;
-  settings.method = Method::kMuon;
+  settings.optimizer = OptimizerKind::kMuon;
   ThreadPool pool(2);
   Trainer trainer(fresh_network(), dataset, settings, pool);
   run_epochs(trainer, dataset, settings.batches.recipe);
@@ -184,15 +180,6 @@ TEST_F(OnDisk, AKilledRunContinuesAsIfNothingHadHappened) {
   run_epochs(trainer, dataset, settings.batches.recipe);
   EXPECT_EQ(trainer.state().numbers, whole);
   EXPECT_EQ(trainer.state().history.size(), 4u);
-}
-
-std::string message_of(const std::function<void()>& call) {
-  try {
-    call();
-    return "accepted";
-  } catch (const Error& error) {
-    return error.what();
-  }
 }
 
 TEST_F(OnDisk, ADamagedOrForeignCheckpointIsRefused) {
@@ -327,7 +314,7 @@ TEST_F(OnDisk, AFullDiskLosesNoEarlierCheckpoint) {
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(fs::file_size(path), size);
-  EXPECT_EQ(message_of([&] { load_state(path, 0); }), "accepted");
+  EXPECT_EQ(message_of([&] { load_state(path, 0); }), "no error");
 }
 
 TEST_F(OnDisk, TheModelFileClassifiesAsTheNetworkDoes) {
@@ -336,8 +323,8 @@ TEST_F(OnDisk, TheModelFileClassifiesAsTheNetworkDoes) {
   ThreadPool pool(2);
   Trainer trainer(fresh_network(), dataset, settings, pool);
   run_epochs(trainer, dataset, settings.batches.recipe);
-  export_model(folder_.path("model.safetensors"), trainer.averaged(),
-               {settings.batches.recipe, dataset.labels});
+  export_model(folder_.path("model.safetensors"), trainer.averaged(), settings.batches.recipe,
+               dataset.labels);
   const Score score = evaluate(trainer.averaged(), dataset.validation, tiny_recipe(), nullptr);
   const Classifier classifier = Classifier::load(folder_.path("model.safetensors"), {.threads = 1});
   for (size_t i = 0; i < dataset.validation.size(); i += 5) {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "tests/weights/support.h"
-#include "weights/configs/description.h"
+#include "weights/configs/config_files.h"
 
 namespace vit::weights {
 namespace {
@@ -14,7 +14,7 @@ using test::Folder;
 using testing::ElementsAre;
 using testing::FloatEq;
 
-Description timm(const json& config) {
+ModelCard timm(const json& config) {
   return read_timm_config(Fields(config, "config.json"));
 }
 
@@ -25,7 +25,7 @@ ModelConfig inferred() {
   return config;
 }
 
-Description hugging_face(const json& config) {
+ModelCard hugging_face(const json& config) {
   return read_hf_config(Fields(config, "config.json"), inferred());
 }
 
@@ -40,40 +40,40 @@ std::string complaint(const Action& action) {
 }
 
 TEST(TimmConfig, TakesTheArchitecturesRecipeWhereItSaysNone) {
-  const Description said = timm({{"architecture", "deit_tiny_patch16_224"}});
-  EXPECT_EQ(said.config.encoder.width, 192u);
-  EXPECT_EQ(said.config.head.classes, 1000u);
-  EXPECT_EQ(said.recipe.resize_height, 248u);
-  EXPECT_THAT(said.recipe.mean, ElementsAre(0.485f, 0.456f, 0.406f));
+  const ModelCard card = timm({{"architecture", "deit_tiny_patch16_224"}});
+  EXPECT_EQ(card.config.encoder.width, 192u);
+  EXPECT_EQ(card.config.head.classes, 1000u);
+  EXPECT_EQ(card.recipe.resize_height, 248u);
+  EXPECT_THAT(card.recipe.mean, ElementsAre(0.485f, 0.456f, 0.406f));
 }
 
 TEST(TimmConfig, TheRecipeSaysTheImageSizeUnlessTheArgumentsDo) {
   const json recipe{{"input_size", {3, 96, 128}}, {"crop_pct", 0.8}, {"crop_mode", "squash"}};
-  Description said = timm({{"architecture", "vit_tiny_patch16_224"}, {"pretrained_cfg", recipe}});
-  EXPECT_EQ(said.config.embedding.image_height, 96u);
-  EXPECT_EQ(said.config.embedding.image_width, 128u);
-  EXPECT_EQ(said.recipe.resize, ResizeMode::kSquash);
-  EXPECT_EQ(said.recipe.resize_height, 120u);
-  EXPECT_EQ(said.recipe.resize_width, 160u);
-  said = timm({{"architecture", "vit_tiny_patch16_224"},
+  ModelCard card = timm({{"architecture", "vit_tiny_patch16_224"}, {"pretrained_cfg", recipe}});
+  EXPECT_EQ(card.config.embedding.image_height, 96u);
+  EXPECT_EQ(card.config.embedding.image_width, 128u);
+  EXPECT_EQ(card.recipe.resize, ResizeMode::kSquash);
+  EXPECT_EQ(card.recipe.resize_height, 120u);
+  EXPECT_EQ(card.recipe.resize_width, 160u);
+  card = timm({{"architecture", "vit_tiny_patch16_224"},
                {"model_args", {{"img_size", 64}}},
                {"pretrained_cfg", recipe}});
-  EXPECT_EQ(said.config.embedding.image_width, 64u);
-  EXPECT_EQ(said.recipe.crop_width, 64u);
+  EXPECT_EQ(card.config.embedding.image_width, 64u);
+  EXPECT_EQ(card.recipe.crop_width, 64u);
 }
 
 TEST(TimmConfig, OlderFilesHoldTheRecipeAtTheTop) {
-  const Description said = timm({{"architecture", "vit_tiny_patch16_224"},
-                                 {"num_classes", 7},
-                                 {"input_size", {3, 64, 64}},
-                                 {"mean", {0, 0.5, 1}},
-                                 {"interpolation", "bilinear"},
-                                 {"labels", {"a", "b", "c", "d", "e", "f", "g"}}});
-  EXPECT_EQ(said.config.head.classes, 7u);
-  EXPECT_EQ(said.config.embedding.image_height, 64u);
-  EXPECT_THAT(said.recipe.mean, ElementsAre(0.0f, 0.5f, 1.0f));
-  EXPECT_EQ(said.recipe.interpolation, Interpolation::kBilinear);
-  EXPECT_EQ(said.labels.size(), 7u);
+  const ModelCard card = timm({{"architecture", "vit_tiny_patch16_224"},
+                               {"num_classes", 7},
+                               {"input_size", {3, 64, 64}},
+                               {"mean", {0, 0.5, 1}},
+                               {"interpolation", "bilinear"},
+                               {"labels", {"a", "b", "c", "d", "e", "f", "g"}}});
+  EXPECT_EQ(card.config.head.classes, 7u);
+  EXPECT_EQ(card.config.embedding.image_height, 64u);
+  EXPECT_THAT(card.recipe.mean, ElementsAre(0.0f, 0.5f, 1.0f));
+  EXPECT_EQ(card.recipe.interpolation, Interpolation::kBilinear);
+  EXPECT_EQ(card.labels.size(), 7u);
 }
 
 TEST(TimmConfig, LabelsAreDescribedWhereTheyCanBe) {
@@ -180,39 +180,39 @@ TEST(HuggingFaceConfig, LabelsComeInTheOrderOfTheirNumbers) {
 
 TEST(HuggingFaceConfig, AnUnknownModelTypeListsTheKnownOnes) {
   EXPECT_EQ(complaint([] {
-              hugging_face({{"model_type", "swin"}});
+              hugging_face({{"model_type", "mystery"}});
             }),
-            "config.json: model_type 'swin' is not one this toolkit knows: vit, deit, vit_msn, "
-            "vit_mae, ijepa, dinov2, dinov2_with_registers, clip, clip_vision_model, siglip, "
-            "siglip_vision_model");
+            "config.json: model_type 'mystery' is not one this toolkit knows: vit, deit, vit_msn, "
+            "vit_mae, ijepa, dinov2, dinov2_with_registers, clip, clip_vision_model, beit, "
+            "data2vec-vision, dinov3_vit, siglip, siglip_vision_model");
 }
 
-Description open_clip(const json& model, const json& preprocess = json::object()) {
+ModelCard open_clip(const json& model, const json& preprocess = json::object()) {
   return read_open_clip_config(
       Fields(json{{"model_cfg", model}, {"preprocess_cfg", preprocess}}, "open_clip_config.json"),
       inferred());
 }
 
 TEST(OpenClipConfig, SaysActivationHeadsAndRecipe) {
-  Description said = open_clip({{"quick_gelu", true}, {"vision_cfg", {{"image_size", 256}}}});
-  EXPECT_EQ(said.config.encoder.activation, Activation::kQuickGelu);
-  EXPECT_EQ(said.config.encoder.heads, 12u);
-  EXPECT_EQ(said.recipe.resize_height, 256u);
-  EXPECT_FLOAT_EQ(said.recipe.mean[0], 0.48145466f);
-  said = open_clip({{"vision_cfg", {{"head_width", 96}}}},
+  ModelCard card = open_clip({{"quick_gelu", true}, {"vision_cfg", {{"image_size", 256}}}});
+  EXPECT_EQ(card.config.encoder.activation, Activation::kQuickGelu);
+  EXPECT_EQ(card.config.encoder.heads, 12u);
+  EXPECT_EQ(card.recipe.resize_height, 256u);
+  EXPECT_FLOAT_EQ(card.recipe.mean[0], 0.48145466f);
+  card = open_clip({{"vision_cfg", {{"head_width", 96}}}},
                    {{"mean", {0.5, 0.5, 0.5}}, {"resize_mode", "squash"}});
-  EXPECT_EQ(said.config.encoder.activation, Activation::kGelu);
-  EXPECT_EQ(said.config.encoder.heads, 8u);
-  EXPECT_EQ(said.recipe.resize, ResizeMode::kSquash);
-  EXPECT_FLOAT_EQ(said.recipe.mean[0], 0.5f);
+  EXPECT_EQ(card.config.encoder.activation, Activation::kGelu);
+  EXPECT_EQ(card.config.encoder.heads, 8u);
+  EXPECT_EQ(card.recipe.resize, ResizeMode::kSquash);
+  EXPECT_FLOAT_EQ(card.recipe.mean[0], 0.5f);
 }
 
 TEST(OpenClipConfig, MayNameATowerOfTimm) {
-  const Description said = open_clip(
+  const ModelCard card = open_clip(
       {{"vision_cfg", {{"timm_model_name", "vit_base_patch16_siglip_224"}, {"timm_pool", "map"}}}});
-  EXPECT_EQ(said.config.architecture, "vit_base_patch16_siglip_224");
-  EXPECT_EQ(said.config.head.pooling, Pooling::kAttention);
-  EXPECT_EQ(said.config.head.classes, 3u);
+  EXPECT_EQ(card.config.architecture, "vit_base_patch16_siglip_224");
+  EXPECT_EQ(card.config.head.pooling, Pooling::kAttention);
+  EXPECT_EQ(card.config.head.classes, 3u);
 }
 
 TEST(OpenClipConfig, RefusesWhatTheModelCannotDo) {
@@ -323,7 +323,7 @@ TEST(Json, SaysWhichFileAndWhere) {
   EXPECT_EQ(of(many + "]}"), "config.json: JSON of more than 500000 values");
   EXPECT_THAT(of("{\"a\":" + std::string(200'000, '[')),
               testing::StartsWith("config.json: JSON nested more than 64 deep"));
-  // Whoever quotes a field walks down into it, and the stack has an end.
+  // Quoting a field recurses into it, and the stack is limited.
   EXPECT_EQ(of("{\"a\":" + std::string(200'000, '[') + std::string(200'000, ']') + "}"),
             "config.json: JSON nested more than 64 deep");
 }

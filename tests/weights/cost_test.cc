@@ -46,6 +46,47 @@ TEST(Catalogue, CountsTheKnownParameters) {
   EXPECT_EQ(parameters("deit_tiny_patch16_224.fb_in1k"), 5'717'416u);
 }
 
+TEST(Catalogue, TellsEmbeddingsFromClasses) {
+  const auto model = [](std::string_view name) { return find_in_catalogue(name).at(0); };
+  EXPECT_EQ(model("vit_base_patch16_clip_224.openai").embedding, 512u);
+  EXPECT_EQ(model("vit_base_patch16_clip_224.openai").classes, 0u);
+  EXPECT_EQ(model("vit_base_patch16_clip_224.openai_ft_in1k").classes, 1000u);
+  EXPECT_EQ(model("vit_base_patch16_224.augreg_in21k").classes, 21843u);
+  for (const auto& one : catalogue())
+    EXPECT_TRUE(one.classes == 0 || one.embedding == 0) << one.name;
+}
+
+// 39 rows of accuracy.txt; a row whose name is not in the catalogue would be lost.
+TEST(Catalogue, UsesEveryPublishedAccuracy) {
+  size_t known = 0;
+  for (const auto& model : catalogue()) {
+    known += model.top1.has_value();
+    EXPECT_TRUE(!model.top1 || model.classes == 1000) << model.name;
+  }
+  EXPECT_EQ(known, 39u);
+}
+
+TEST(Catalogue, CountsTheWorkAtTheSizeOfTheImages) {
+  const CatalogueModel small = find_in_catalogue("facebook/dinov2-base").at(0);
+  const CatalogueModel large = find_in_catalogue("vit_base_patch14_dinov2.lvd142m").at(0);
+  EXPECT_EQ(config_of(small).embedding.image_height, 224u);
+  EXPECT_LT(4 * multiply_adds(config_of(small)), multiply_adds(config_of(large)));
+  EXPECT_EQ(parameters_of(small), parameters_of(large));  // one table of positions
+}
+
+TEST(Catalogue, SortsModelsIntoFamilies) {
+  const auto family = [](std::string_view name) {
+    return family_of(find_in_catalogue(name).at(0));
+  };
+  EXPECT_EQ(family("deit3_base_patch16_224.fb_in1k"), "deit3");
+  EXPECT_EQ(family("facebook/deit-tiny-patch16-224"), "deit");
+  EXPECT_EQ(family("facebook/dino-vits8"), "dino");
+  EXPECT_EQ(family("facebook/dinov2-base"), "dinov2");
+  EXPECT_EQ(family("vit_base_patch16_siglip_224.webli"), "siglip");
+  EXPECT_EQ(family("openai/clip-vit-base-patch16"), "clip");
+  EXPECT_EQ(family("vit_base_patch16_224.augreg_in1k"), "vit");
+}
+
 TEST(Catalogue, KnowsEveryArchitectureItNames) {
   for (const auto& model : catalogue()) {
     EXPECT_NE(find_architecture(model.architecture), nullptr) << model.name;

@@ -48,7 +48,7 @@ TEST_F(DefaultModel, IsLookedForBesideTheProgramThenInTheSources) {
               testing::EndsWith("share/vit/default/model.safetensors"));
 }
 
-TEST_F(DefaultModel, IsTheFirstThatIsThere) {
+TEST_F(DefaultModel, IsTheFirstThatExists) {
   setenv("VIT_MODEL", "", 1);
   for (const fs::path& place : default_model_places()) {
     if (!fs::exists(place)) continue;
@@ -59,8 +59,7 @@ TEST_F(DefaultModel, IsTheFirstThatIsThere) {
     default_model();
     FAIL() << "found a model that is not there";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(),
-                HasSubstr("no model given, and the one that comes with vit is not there"));
+    EXPECT_THAT(error.what(), HasSubstr("no model given, and the bundled one was not found"));
     EXPECT_THAT(error.what(), HasSubstr(default_model_places()[1].string()));
   }
 }

@@ -175,7 +175,7 @@ TEST(Ggml, RefusesImpossibleCounts) {
               HasSubstr("9 axes"));
 }
 
-TEST(Formats, WhatIsNotReadIsCalledByItsName) {
+TEST(Formats, UnsupportedFormatsAreNamed) {
   const Folder folder;
   const auto of = [&](const std::string& name, const std::string& bytes) {
     const auto path = folder.write(name, bytes);

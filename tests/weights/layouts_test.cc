@@ -18,6 +18,14 @@ using test::tiny_config;
 using test::truth_of;
 using testing::HasSubstr;
 
+ModelConfig clip_config() {
+  ModelConfig config = tiny_config();
+  config.embedding.norm_before_blocks = true;
+  config.embedding.patch_bias = false;
+  config.head.head_bias = false;
+  return config;
+}
+
 /// Opens these raw tensors with the heads given, since most layouts do not tell them.
 Checkpoint open_raw(const Folder& folder, const RawMap& raw, size_t heads = 3) {
   return open(folder.write("weights.safetensors", test::safetensors(raw)), {.heads = heads});
@@ -70,11 +78,7 @@ TEST(Layouts, HuggingFaceVit) {
 
 TEST(Layouts, HuggingFaceClip) {
   const Folder folder;
-  ModelConfig config = tiny_config();
-  config.embedding.norm_before_blocks = true;
-  config.embedding.patch_bias = false;
-  config.head.head_bias = false;
-  const RawMap truth = truth_of(config);
+  const RawMap truth = truth_of(clip_config());
   RawMap raw = renamed(
       test::with_split_qkv(truth, "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
       kHuggingFaceClip);
@@ -118,11 +122,7 @@ TEST(Layouts, HuggingFaceSiglip) {
 
 TEST(Layouts, OpenAiClip) {
   const Folder folder;
-  ModelConfig config = tiny_config();
-  config.embedding.norm_before_blocks = true;
-  config.embedding.patch_bias = false;
-  config.head.head_bias = false;
-  const RawMap truth = truth_of(config);
+  const RawMap truth = truth_of(clip_config());
   RawMap raw = renamed(truth, {{"^blocks", "visual.transformer.resblocks"},
                                {"norm1", "ln_1"},
                                {"norm2", "ln_2"},
@@ -330,8 +330,9 @@ TEST(Layouts, AFileOfAnotherKindSaysWhatItHolds) {
                      [&] {
                        open_raw(folder, {{"conv1.weight", test::numbered({4, 3})}});
                      }),
-      "weights.safetensors: holds no Vision Transformer this toolkit knows (Hugging Face, "
-      "Hugging Face CLIP, OpenAI CLIP, GGUF CLIP, torchvision, JAX, timm); its 1 tensors begin "
+      "weights.safetensors: holds no Vision Transformer this toolkit knows (Hugging Face BEiT, "
+      "Hugging Face DINOv3, Hugging Face, Hugging Face CLIP, Perception Encoder, OpenAI CLIP, GGUF "
+      "CLIP, torchvision, JAX, DINOv3, EVA-02, RoPE-ViT, timm NaFlex, timm); its 1 tensors begin "
       "with 'conv1.weight'");
   EXPECT_EQ(test::error_of(folder, [&] { open_raw(folder, {}); }),
             "weights.safetensors: holds no tensors");

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/support/paths.h"
+#include "tests/support/small_config.h"
 #include "tests/weights/support.h"
 #include "weights/checkpoint.h"
 #include "weights/tensor_list.h"
@@ -21,15 +22,9 @@ std::filesystem::path golden(const std::string& name) {
 
 /// The timm model that most goldens are: 64 pixels, 48 wide, 2 blocks, 3 heads, 10 classes.
 ModelConfig tiny(const std::string& architecture) {
-  ModelConfig c;
+  ModelConfig c = vit::test::small_config(
+      {.patch = 16, .width = 48, .depth = 2, .mlp_width = 192, .classes = 10});
   c.architecture = architecture;
-  c.embedding.image_height = c.embedding.image_width = 64;
-  c.embedding.position_grid = {4, 4};
-  c.encoder.width = 48;
-  c.encoder.depth = 2;
-  c.encoder.heads = c.encoder.key_value_heads = 3;
-  c.encoder.mlp_width = 192;
-  c.head.classes = 10;
   return c;
 }
 
@@ -256,7 +251,7 @@ TEST(Open, TorchvisionWithoutAConfigNeedsTheHeads) {
   EXPECT_EQ(test::error_of(folder, [&] { open(path); }),
             path.string() +
                 ": nothing says how many attention heads the model has; its width 48 can be split "
-                "into 1, 2, 3, 4, 6, 8, 12, 16, 24, 48; give the number (--heads N)");
+                "into 1, 2, 3, 4, 6, 8, 12, 16, 24, 48; give the number of heads");
 }
 
 TEST(Open, JaxTellsItsHeadsByItself) {

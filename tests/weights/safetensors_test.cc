@@ -121,7 +121,7 @@ TEST(Safetensors, RefusesNamesThatComeTwice) {
             "m.safetensors: header entry '__metadata__.a' comes twice");
 }
 
-TEST(Safetensors, RefusesNamesThatNobodyCouldRead) {
+TEST(Safetensors, RefusesUnreadableNames) {
   EXPECT_EQ(header_complaint("{\"" + std::string(1001, 'x') + "\":{}}"),
             "m.safetensors: header entry '" + std::string(100, 'x') + "' has a name of 1001 bytes");
 }

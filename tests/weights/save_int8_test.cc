@@ -8,6 +8,7 @@
 
 #include "tests/support/golden.h"
 #include "tests/support/random_checkpoint.h"
+#include "tests/support/small_config.h"
 #include "tests/weights/support.h"
 #include "vit/base/int8.h"
 #include "weights/save.h"
@@ -20,16 +21,7 @@ using test::Folder;
 using testing::IsEmpty;
 
 ModelConfig tiny() {
-  ModelConfig c;
-  c.embedding.image_height = c.embedding.image_width = 32;
-  c.embedding.patch_height = c.embedding.patch_width = 16;
-  c.embedding.position_grid = {2, 2};
-  c.encoder.width = 24;
-  c.encoder.depth = 2;
-  c.encoder.heads = c.encoder.key_value_heads = 3;
-  c.encoder.mlp_width = 48;
-  c.head.classes = 5;
-  return c;
+  return vit::test::small_config({.grid = {2, 2}, .patch = 16, .depth = 2});
 }
 
 std::vector<float> numbers_of(const Weight& weight) {

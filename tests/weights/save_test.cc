@@ -68,10 +68,26 @@ constexpr size_t member_count() {
     return sizeof...(Members);
 }
 
+/// Every field that is written only where it differs from what files without it mean.
+ModelCard with_all_fields() {
+  ModelCard all;
+  all.config.embedding.positions_keep_aspect = true;
+  all.config.encoder.key_bias = false;
+  all.config.encoder.rotary = {RotaryKind::kAxial, 0.1f, 1.0f, true, true, {3, 5}, true};
+  all.config.encoder.relative_bias = {RelativeBiasKind::kTable,     false, true, 7, true, {2, 9},
+                                      RelativeResampling::kBilinear};
+  all.config.head.pool_heads = 8;
+  all.config.head.pool_mlp_width = 9;
+  all.config.head.class_layers = 2;
+  all.config.head.class_mlp_width = 11;
+  return all;
+}
+
 TEST(SelfDescription, WritesEveryMemberOfConfigAndRecipe) {
-  const Metadata metadata = self_description({});
-  constexpr size_t kOfParts =
-      member_count<EmbeddingConfig>() + member_count<EncoderConfig>() + member_count<HeadConfig>();
+  const Metadata metadata = self_description(with_all_fields());
+  constexpr size_t kOfParts = member_count<EmbeddingConfig>() + member_count<EncoderConfig>() - 2 +
+                              member_count<RotaryConfig>() + member_count<RelativeBiasConfig>() +
+                              member_count<HeadConfig>();
   EXPECT_EQ(nlohmann::json::parse(metadata.at("vit.config")).size(), 1 + kOfParts)
       << "the architecture's name and every member of the parts";
   EXPECT_EQ(nlohmann::json::parse(metadata.at("vit.recipe")).size(), member_count<Recipe>());
@@ -79,17 +95,28 @@ TEST(SelfDescription, WritesEveryMemberOfConfigAndRecipe) {
 
 TEST(SelfDescription, GivesEveryArchitectureAndRecipeBack) {
   for (const auto& architecture : architectures()) {
-    Description written;
+    ModelCard written;
     written.config = config_of(architecture.name);
     written.recipe = architecture.recipe;
-    const Description read = read_self_description(self_description(written), "test");
+    const ModelCard read = read_self_description(self_description(written), "test");
     EXPECT_EQ(read.config, written.config) << architecture.name;
     EXPECT_EQ(read.recipe, written.recipe) << architecture.name;
   }
 }
 
+TEST(SelfDescription, GivesFieldsBackThatOnlySomeFilesHave) {
+  const ModelCard written = with_all_fields();
+  EXPECT_EQ(read_self_description(self_description(written), "test").config, written.config);
+}
+
+TEST(SelfDescription, WritesWhatEarlierVersionsReadWhereTheyCouldRunIt) {
+  const auto object = nlohmann::json::parse(self_description({}).at("vit.config"));
+  EXPECT_EQ(object.size(), 42u);
+  EXPECT_FALSE(object.contains("rotary"));
+}
+
 TEST(SelfDescription, GivesUnusualNumbersAndTextsBack) {
-  Description written;
+  ModelCard written;
   written.config.architecture = "ein \"Modell\"\n 猫";
   written.config.embedding.prefix = {PrefixToken::kRegister, PrefixToken::kDistillation,
                                      PrefixToken::kClass};
@@ -100,7 +127,7 @@ TEST(SelfDescription, GivesUnusualNumbersAndTextsBack) {
   written.assumptions = {"none"};
   for (float eps = 1e-12f; eps < 1.0f; eps = std::nextafter(eps * 1.37f, 1.0f)) {
     written.config.encoder.norm_eps = eps;
-    const Description read = read_self_description(self_description(written), "test");
+    const ModelCard read = read_self_description(self_description(written), "test");
     ASSERT_EQ(read.config, written.config);
     ASSERT_EQ(read.recipe, written.recipe);
     ASSERT_EQ(read.labels, written.labels);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/deflate.h"
 #include "tests/support/folder.h"
 #include "vit/base/error.h"
 #include "weights/tensor.h"
@@ -95,20 +96,6 @@ struct Zipped {
   bool deflate = false;
 };
 
-inline std::string deflated(const std::string& content) {
-  z_stream stream{};
-  deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY);
-  std::string packed(deflateBound(&stream, content.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
-  stream.avail_in = static_cast<uInt>(content.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
-
 /// `zip64` writes every size and offset in the 64-bit form.
 inline std::string zip(const std::vector<Zipped>& entries, bool zip64 = false) {
   std::string file, directory;
@@ -116,7 +103,7 @@ inline std::string zip(const std::vector<Zipped>& entries, bool zip64 = false) {
   const auto u32 = [](size_t value) { return bytes_of(static_cast<std::uint32_t>(value)); };
   const auto u64 = [](size_t value) { return bytes_of(static_cast<std::uint64_t>(value)); };
   for (const auto& entry : entries) {
-    const std::string packed = entry.deflate ? deflated(entry.content) : entry.content;
+    const std::string packed = entry.deflate ? vit::test::deflated(entry.content) : entry.content;
     const size_t crc =
         crc32_z(0, reinterpret_cast<const Bytef*>(entry.content.data()), entry.content.size());
     const size_t offset = file.size();

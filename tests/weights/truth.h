@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/small_config.h"
 #include "tests/weights/support.h"
 #include "weights/checkpoint.h"
 #include "weights/tensor_list.h"
@@ -16,16 +17,7 @@
 namespace vit::weights::test {
 
 inline ModelConfig tiny_config() {
-  ModelConfig c;
-  c.embedding.image_height = c.embedding.image_width = 32;
-  c.embedding.patch_height = c.embedding.patch_width = 8;
-  c.embedding.position_grid = {4, 4};
-  c.encoder.width = 24;
-  c.encoder.depth = 2;
-  c.encoder.heads = c.encoder.key_value_heads = 3;
-  c.encoder.mlp_width = 40;
-  c.head.classes = 5;
-  return c;
+  return vit::test::small_config({.depth = 2, .mlp_width = 40});
 }
 
 /// Every tensor that the configuration demands, under its canonical name.

@@ -35,34 +35,41 @@ constexpr std::string_view kExamples =
     "  vit attention -m deit_tiny_patch16_224 cat.jpg -o cat.png --layer 5 --query x:200,y:120\n"
     "  vit attention -m deit_tiny_patch16_224 photos/ -o maps.png --method rollout\n";
 
-/// The model, and the same once more where something is to be explained.
+/// The model, and a differentiable copy of it if relevance is shown.
 struct Inspector {
   Classifier classifier;
   std::optional<Explainer> explainer;
 };
 
-/// Settles the method where it is the default, and the precision where relevance is shown.
-Inspector make_inspector(AttentionSettings& settings, const cxxopts::ParseResult& arguments) {
-  ClassifierOptions& options = settings.model.classifier;
-  const ModelConfig config =
-      weights::open(weights::find_model(settings.model.model), {.heads = options.heads}).config;
-  const bool can_explain = explainable(config) && options.merge_tokens == 0;
-  if (settings.map.free_choice && !can_explain) {
+bool can_explain(const AttentionSettings& settings, const ModelConfig& config) {
+  return explainable(config) && settings.model.classifier.merge_tokens == 0;
+}
+
+/// The settings for this model: with the default method and precision decided.
+AttentionSettings settings_for(const ModelConfig& config, AttentionSettings settings,
+                               const cxxopts::ParseResult& arguments) {
+  if (settings.map.method_is_default && !can_explain(settings, config)) {
     check_default_options(arguments);
-    settings.map.method = Method::kAttention;
+    settings.map.method = MapMethod::kAttention;
   }
-  const bool asked = settings.map.method == Method::kRelevance;
-  const bool explains = asked || (settings.kind == FileKind::kPage && can_explain);
-  // Relevance is computed in f32; the answer above it must be of the same arithmetic.
-  if (explains && !options.precision) options.precision = Precision::kF32;
+  settings.relevance = settings.map.method == MapMethod::kRelevance ||
+                       (settings.kind == FileKind::kPage && can_explain(settings, config));
+  // Relevance is computed in f32; the answer shown with it must be too.
+  auto& precision = settings.model.classifier.precision;
+  if (settings.relevance && !precision) precision = Precision::kF32;
+  return settings;
+}
+
+Inspector make_inspector(const AttentionSettings& settings) {
   Inspector inspector{load_classifier(settings.model), std::nullopt};
-  if (asked && config.head.classes == 0)
+  if (settings.map.method == MapMethod::kRelevance &&
+      inspector.classifier.config().head.classes == 0)
     fail(inspector.classifier.name(), " has no classes to explain, its output is features");
-  if (explains) inspector.explainer.emplace(settings.model, inspector.classifier);
+  if (settings.relevance) inspector.explainer.emplace(settings.model, inspector.classifier);
   return inspector;
 }
 
-/// The settings with whatever the sheet implies.
+/// The settings with those that the sheet implies.
 MapSettings map_settings(const AttentionSettings& settings) {
   MapSettings map = settings.map;
   if (settings.sheet == Sheet::kGrid) map.all_layers = map.all_heads = true;
@@ -70,70 +77,61 @@ MapSettings map_settings(const AttentionSettings& settings) {
 }
 
 std::string matrix_bytes(const AttentionSettings& settings, const std::string& model,
-                         const Study& study) {
-  const auto sheet = make_matrices(study, settings.map);
+                         const ImageAnalysis& analysis) {
+  const auto sheet = make_matrices(analysis, settings.map);
   switch (settings.kind) {
     case FileKind::kNumpy:
       return matrices_npy(sheet);
     case FileKind::kJson:
-      return matrices_json(model, study, sheet);
+      return matrices_json(model, analysis, sheet);
     case FileKind::kPicture:
     case FileKind::kPage:
       break;
   }
-  return encode_picture(draw_matrices(model, study, sheet, settings.look),
+  return encode_picture(draw_matrices(model, analysis, sheet, settings.look),
                         fs::path(settings.output).extension().string());
 }
 
 std::string map_bytes(const AttentionSettings& settings, const Inspector& inspector,
-                      const Study& study) {
+                      const ImageAnalysis& analysis) {
   const Classifier& classifier = inspector.classifier;
-  const MapSheet sheet = make_maps(classifier, study, map_settings(settings),
+  const MapSheet sheet = make_maps(classifier, analysis, map_settings(settings),
                                    inspector.explainer ? &*inspector.explainer : nullptr);
   switch (settings.kind) {
     case FileKind::kNumpy:
-      return maps_npy(study, sheet);
+      return maps_npy(analysis, sheet);
     case FileKind::kJson:
-      return maps_json(classifier.name(), study, sheet);
+      return maps_json(classifier.name(), analysis, sheet);
     case FileKind::kPicture:
     case FileKind::kPage:
       break;
   }
-  return encode_picture(draw_maps(classifier.name(), study, sheet, settings.look),
+  return encode_picture(draw_maps(classifier.name(), analysis, sheet, settings.look),
                         fs::path(settings.output).extension().string());
 }
 
-/// What speaks for each of the first answers.
-std::vector<ClassRelevance> relevance_of_answers(const Inspector& inspector, const Study& study) {
-  if (!inspector.explainer) return {};
-  std::vector<size_t> classes;
-  for (const Prediction& p : study.predictions) classes.push_back(p.index);
-  const auto query = interpret::default_query(inspector.classifier.config());
-  auto tokens = inspector.explainer->explain(study, {.classes = classes, .query = query});
-  std::vector<ClassRelevance> found;
-  for (size_t i = 0; i < tokens.size(); ++i)
-    found.push_back({study.predictions[i].label, std::move(tokens[i])});
-  return found;
-}
-
 std::string bytes_for(const AttentionSettings& settings, const Inspector& inspector,
-                      const Study& study) {
+                      const ImageAnalysis& analysis) {
   if (settings.kind == FileKind::kPage)
-    return explorer_page({inspector.classifier, study, relevance_of_answers(inspector, study)});
+    return explorer_page({inspector.classifier, analysis,
+                          inspector.explainer ? relevance_of_answers(inspector.classifier,
+                                                                     *inspector.explainer, analysis)
+                                              : std::vector<ClassRelevance>()});
   if (settings.sheet == Sheet::kMatrix)
-    return matrix_bytes(settings, inspector.classifier.name(), study);
-  return map_bytes(settings, inspector, study);
+    return matrix_bytes(settings, inspector.classifier.name(), analysis);
+  return map_bytes(settings, inspector, analysis);
 }
 
-/// One image to one output. Returns what its index entry says.
+/// One image to one output. Returns the text of its index entry.
 std::string show_image(const AttentionSettings& settings, const Inspector& inspector,
                        const std::string& file, const fs::path& output) {
-  const Study study = study_image(inspector.classifier, file, settings.model.decoding());
-  write_file(output, bytes_for(settings, inspector, study));
-  return answer_text(inspector.classifier.name(), study);
+  const ImageAnalysis analysis =
+      analyze_image(inspector.classifier, file, settings.model.decoding());
+  write_file(output, bytes_for(settings, inspector, analysis));
+  return answer_text(inspector.classifier.name(), analysis);
 }
 
-/// Beside the output asked for: "maps.png" of cat.jpg is "maps-cat.png"; a second cat is "-2".
+/// Derived from the given output: "maps.png" for cat.jpg is "maps-cat.png"; a second cat is "-2".
 fs::path output_for(const fs::path& output, const std::string& image,
                     std::set<std::string>& taken) {
   const fs::path stem = image == kStandardInput ? "standard-input" : fs::path(image).stem();
@@ -148,12 +146,12 @@ fs::path index_name(const fs::path& output) {
   return output.parent_path() / (output.stem().string() + "-index.html");
 }
 
-/// What is written where, known before the work.
+/// The inputs and their outputs, decided before the work.
 struct Plan {
   std::vector<std::string> files;
   std::vector<fs::path> outputs;  ///< one for each file
   data::SkippedFiles skipped;     ///< of the folders
-  bool one = false;               ///< a single image, to the very name that was given
+  bool one = false;               ///< a single image, written to the given name
 };
 
 Plan make_plan(const AttentionSettings& settings) {
@@ -198,7 +196,7 @@ int show_all(const AttentionSettings& settings, const Inspector& inspector, cons
   return failed ? 1 : 0;
 }
 
-/// Pictures of the model itself.
+/// Pictures of the model alone.
 int show_model(const AttentionSettings& settings, const Classifier& classifier) {
   const bool filters = settings.sheet == Sheet::kFilters;
   write_file(settings.output,
@@ -207,11 +205,15 @@ int show_model(const AttentionSettings& settings, const Classifier& classifier) 
 }
 
 int run(const cxxopts::ParseResult& arguments) {
-  AttentionSettings settings = parse_attention(arguments);
-  check_folder_of(settings.output);
-  remove_abandoned(fs::path(settings.output).parent_path());
-  const Plan plan = make_plan(settings);
-  const Inspector inspector = make_inspector(settings, arguments);
+  const AttentionSettings given = parse_attention(arguments);
+  check_folder_of(given.output);
+  remove_abandoned(fs::path(given.output).parent_path());
+  const Plan plan = make_plan(given);
+  const ModelConfig config =
+      weights::open(weights::find_model(given.model.model), {.heads = given.model.classifier.heads})
+          .config;
+  const AttentionSettings settings = settings_for(config, given, arguments);
+  const Inspector inspector = make_inspector(settings);
   if (plan.files.empty()) return show_model(settings, inspector.classifier);
   check_attention_size(inspector.classifier);
   if (!plan.one) return show_all(settings, inspector, plan);
@@ -223,11 +225,11 @@ int run(const cxxopts::ParseResult& arguments) {
 
 Command attention_command() {
   return {.name = "attention",
-          .summary = "show where a model looks in an image",
-          .description = "Show where a model looks in an image.",
+          .summary = "show where a model attends in an image",
+          .description = "Show where a model attends in an image.",
           .usage = "[-m MODEL] -o OUT [OPTION...] IMAGE|FOLDER|-...",
           .examples = kExamples,
-          .operands = {},  // pictures of the model itself take none
+          .operands = {},  // pictures of the model alone take none
           .add_options = add_attention_options,
           .run = run};
 }

@@ -1,4 +1,4 @@
-/// vit attention: show where a model looks in an image.
+/// vit attention: show where a model attends in an image.
 #pragma once
 
 #include "tools/cli/command.h"

@@ -21,16 +21,31 @@ std::string_view first_name(std::string_view label) {
 Explainer::Explainer(const ModelSettings& settings, const Classifier& classifier)
     : network_(load_network(settings, classifier)) {}
 
-std::vector<std::vector<float>> Explainer::explain(const Study& study, const Asked& asked) const {
-  interpret::Explanation explanation(network_, study.patches);
+std::vector<std::vector<float>> Explainer::explain(const ImageAnalysis& analysis,
+                                                   const Request& request) const {
+  interpret::Explanation explanation(network_, analysis.patches);
   std::vector<std::vector<float>> found;
-  for (const size_t target : asked.classes)
+  for (const size_t target : request.classes)
     found.push_back(explanation.relevance(
-        target, {.query = asked.query, .fusion = asked.fusion, .first_layer = asked.first_layer}));
+        target,
+        {.query = request.query, .fusion = request.fusion, .first_layer = request.first_layer}));
   for (const auto& tokens : found)
     if (!interpret::all_finite(tokens))
-      fail(study.file, ": the relevance is NaN or infinite; the weights are damaged, or the ",
+      fail(analysis.file, ": the relevance is NaN or infinite; the weights are damaged, or the ",
            "training diverged");
+  return found;
+}
+
+std::vector<ClassRelevance> relevance_of_answers(const Classifier& classifier,
+                                                 const Explainer& explainer,
+                                                 const ImageAnalysis& analysis) {
+  std::vector<size_t> classes;
+  for (const Prediction& p : analysis.predictions) classes.push_back(p.index);
+  const auto query = interpret::default_query(classifier.config());
+  auto tokens = explainer.explain(analysis, {.classes = classes, .query = query});
+  std::vector<ClassRelevance> found;
+  for (size_t i = 0; i < tokens.size(); ++i)
+    found.push_back({analysis.predictions[i].label, std::move(tokens[i])});
   return found;
 }
 
@@ -46,6 +61,7 @@ size_t find_class(const Classifier& classifier, const std::string& text) {
   for (size_t i = 0; i < labels.size(); ++i)
     if (lower(labels[i]) == lower(text) || lower(first_name(labels[i])) == lower(text)) return i;
   std::vector<std::string> names;
+  names.reserve(labels.size());
   for (const auto& label : labels) names.push_back(lower(first_name(label)));
   const std::string meant = nearest(lower(text), names);
   fail("class '", text, "': ", classifier.name(),

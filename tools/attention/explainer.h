@@ -1,5 +1,4 @@
-/// Class relevance for the pictures and pages: the model once more, as one that can be
-/// differentiated.
+/// Class relevance for the pictures and pages: a second copy of the model, with a backward pass.
 #pragma once
 
 #include <string>
@@ -7,6 +6,7 @@
 
 #include "tools/attention/maps.h"
 #include "tools/cli/gradient_model.h"
+#include "tools/explorer/page.h"
 
 namespace vit::tools {
 
@@ -15,20 +15,26 @@ class Explainer {
   /// Reads the weights again, in the layout of the backward pass.
   Explainer(const ModelSettings& settings, const Classifier& classifier);
 
-  struct Asked {
+  struct Request {
     std::vector<size_t> classes{};
     interpret::Query query{};
     interpret::HeadFusion fusion = interpret::HeadFusion::kMean;
     size_t first_layer = 0;
   };
-  /// A weight per token, for each class asked.
-  std::vector<std::vector<float>> explain(const Study& study, const Asked& asked) const;
+  /// A weight per token, for each class of the request.
+  std::vector<std::vector<float>> explain(const ImageAnalysis& analysis,
+                                          const Request& request) const;
 
   const gradient::Network<float>& network() const { return network_; }
 
  private:
   gradient::Network<float> network_;
 };
+
+/// The relevance of each of the first answers.
+std::vector<ClassRelevance> relevance_of_answers(const Classifier& classifier,
+                                                 const Explainer& explainer,
+                                                 const ImageAnalysis& analysis);
 
 /// A class by its number, its label, or the first name in it ("tench" of "tench, Tinca tinca").
 /// Throws an Error with the nearest label if there is none.

@@ -1,4 +1,4 @@
-/// The page that leads to the outputs of several images.
+/// The index page of the outputs of several images.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 namespace vit::tools {
 
 struct IndexEntry {
-  std::string image;   ///< the file that was looked at
-  std::string output;  ///< the file made of it, as a name beside the page; empty: none
+  std::string image;   ///< the input file
+  std::string output;  ///< its output, in the folder of the page; empty: none
   std::string answer;  ///< "macaw  97.3%", or why there is no output
 };
 

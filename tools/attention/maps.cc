@@ -12,7 +12,7 @@ using interpret::AttentionMaps;
 using interpret::Query;
 using interpret::QueryKind;
 
-/// The layers asked for, from 0.
+/// The chosen layers, from 0.
 std::vector<size_t> chosen_layers(const AttentionMaps& maps, const MapSettings& settings) {
   std::vector<size_t> layers;
   if (settings.all_layers) {
@@ -36,7 +36,7 @@ std::string fused_name(interpret::HeadFusion fusion, size_t heads) {
   return std::string(to_string(fusion)) + " of " + std::to_string(heads) + " heads";
 }
 
-/// [H·rows, cols] to what is asked for of it: the fused heads, one, or each.
+/// From [H·rows, cols]: the fused heads, one head, or each.
 template <typename Use>
 void for_chosen_heads(ConstMatrixView layer, size_t heads, const MapSettings& settings,
                       const Use& use) {
@@ -73,7 +73,7 @@ std::vector<TokenMap> pool_maps(const AttentionMaps& maps, const MapSettings& se
   return found;
 }
 
-/// What a rollout starts from: the query's token, or what the pool's heads look at.
+/// The start of a rollout: the query's token, or the attention of the pool's heads.
 std::vector<float> start_of(const AttentionMaps& maps, const Query& query,
                             interpret::HeadFusion fusion) {
   if (query.kind != QueryKind::kPool) return interpret::query_weights(query, maps.layout);
@@ -90,39 +90,41 @@ TokenMap rollout_map(const AttentionMaps& maps, const Query& query, const MapSet
           interpret::rollout(maps, start_of(maps, query, settings.fusion), options)};
 }
 
-TokenMap relevance_map(const Classifier& classifier, const Study& study,
+TokenMap relevance_map(const Classifier& classifier, const ImageAnalysis& analysis,
                        const MapSettings& settings, const Query& query,
                        const Explainer& explainer) {
-  const size_t target = settings.target.empty() ? study.predictions.front().index
+  const size_t target = settings.target.empty() ? analysis.predictions.front().index
                                                 : find_class(classifier, settings.target);
-  const auto found = explainer.explain(study, {.classes = {target},
-                                               .query = query,
-                                               .fusion = settings.fusion,
-                                               .first_layer = settings.start_layer});
+  const auto found = explainer.explain(analysis, {.classes = {target},
+                                                  .query = query,
+                                                  .fusion = settings.fusion,
+                                                  .first_layer = settings.start_layer});
   const bool named = target < classifier.labels().size();
   const std::string label = named ? classifier.labels()[target] : "class " + std::to_string(target);
-  return {"relevance for " + label, fused_name(settings.fusion, study.maps.heads), found.front()};
+  return {"relevance for " + label, fused_name(settings.fusion, analysis.maps.heads),
+          found.front()};
 }
 
-Query chosen_query(const Classifier& classifier, const Study& study, const MapSettings& settings) {
+Query chosen_query(const Classifier& classifier, const ImageAnalysis& analysis,
+                   const MapSettings& settings) {
   const Query query = settings.query.value_or(interpret::default_query(classifier.config()));
-  if (query.kind == QueryKind::kPool && study.maps.pooling.empty())
+  if (query.kind == QueryKind::kPool && analysis.maps.pooling.empty())
     fail("query 'pool': ", classifier.name(), " has no attention pool");
-  return interpret::on_grid(query, study.size, classifier.recipe(), study.maps.layout);
+  return interpret::on_grid(query, analysis.size, classifier.recipe(), analysis.maps.layout);
 }
 
 }  // namespace
 
-MapSheet make_maps(const Classifier& classifier, const Study& study, const MapSettings& settings,
-                   const Explainer* explainer) {
-  const AttentionMaps& maps = study.maps;
-  MapSheet sheet{.query = chosen_query(classifier, study, settings), .rows = {}};
-  if (settings.method == Method::kRollout) {
+MapSheet make_maps(const Classifier& classifier, const ImageAnalysis& analysis,
+                   const MapSettings& settings, const Explainer* explainer) {
+  const AttentionMaps& maps = analysis.maps;
+  MapSheet sheet{.query = chosen_query(classifier, analysis, settings), .rows = {}};
+  if (settings.method == MapMethod::kRollout) {
     sheet.rows.push_back({rollout_map(maps, sheet.query, settings)});
     return sheet;
   }
-  if (settings.method == Method::kRelevance) {
-    sheet.rows.push_back({relevance_map(classifier, study, settings, sheet.query, *explainer)});
+  if (settings.method == MapMethod::kRelevance) {
+    sheet.rows.push_back({relevance_map(classifier, analysis, settings, sheet.query, *explainer)});
     return sheet;
   }
   const bool pool = sheet.query.kind == QueryKind::kPool;
@@ -130,18 +132,19 @@ MapSheet make_maps(const Classifier& classifier, const Study& study, const MapSe
     sheet.rows.push_back(pool_maps(maps, settings));
     return sheet;
   }
-  // The pool asks once, after the layers; what these do is seen through all of their patches.
-  const Query asking = pool ? Query{.kind = QueryKind::kMean} : sheet.query;
+  // The pool's query acts after the layers; within the layers the mean of the patches stands for
+  // it.
+  const Query shown = pool ? Query{.kind = QueryKind::kMean} : sheet.query;
   for (const size_t layer : chosen_layers(maps, settings))
-    sheet.rows.push_back(layer_maps(maps, layer, asking, settings));
+    sheet.rows.push_back(layer_maps(maps, layer, shown, settings));
   if (pool && settings.all_layers) sheet.rows.push_back(pool_maps(maps, settings));
-  if (!settings.all_layers) sheet.query = asking;
+  if (!settings.all_layers) sheet.query = shown;
   return sheet;
 }
 
-std::vector<std::vector<TokenMatrix>> make_matrices(const Study& study,
+std::vector<std::vector<TokenMatrix>> make_matrices(const ImageAnalysis& analysis,
                                                     const MapSettings& settings) {
-  const AttentionMaps& maps = study.maps;
+  const AttentionMaps& maps = analysis.maps;
   std::vector<std::vector<TokenMatrix>> sheet;
   for (const size_t layer : chosen_layers(maps, settings)) {
     sheet.emplace_back();

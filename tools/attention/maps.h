@@ -1,15 +1,15 @@
-/// The maps and matrices of one image that were asked for.
+/// Maps and matrices of one image.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "tools/attention/settings.h"
-#include "tools/explorer/study.h"
+#include "tools/explorer/image_analysis.h"
 
 namespace vit::tools {
 
-/// A weight per token, and what it is.
+/// A weight per token, with its layer and head.
 struct TokenMap {
   std::string layer;  ///< "layer 11", "pool", "rollout", "relevance"
   std::string head;   ///< "head 2", "mean of 3 heads"
@@ -24,10 +24,10 @@ struct MapSheet {
 
 class Explainer;
 
-/// Throws an Error naming layers, heads or tokens that there are where one is asked for that is
-/// not. Only relevance needs the explainer.
-MapSheet make_maps(const Classifier& classifier, const Study& study, const MapSettings& settings,
-                   const Explainer* explainer);
+/// Throws an Error that lists the existing layers, heads or tokens if a chosen one does not exist.
+/// Only relevance needs the explainer.
+MapSheet make_maps(const Classifier& classifier, const ImageAnalysis& analysis,
+                   const MapSettings& settings, const Explainer* explainer);
 
 /// Whole matrices [T, T], chosen in the same way.
 struct TokenMatrix {
@@ -35,7 +35,7 @@ struct TokenMatrix {
   std::string head;
   Matrix weights;
 };
-std::vector<std::vector<TokenMatrix>> make_matrices(const Study& study,
+std::vector<std::vector<TokenMatrix>> make_matrices(const ImageAnalysis& analysis,
                                                     const MapSettings& settings);
 
 }  // namespace vit::tools

@@ -26,7 +26,7 @@ std::vector<float> root_of(const Matrix& weights) {
 Image draw_matrix(const TokenMatrix& matrix, size_t prefix, size_t edge, const LookSettings& look) {
   const std::vector<float> roots = root_of(matrix.weights);
   Image drawn = heat_cells(roots, matrix.weights.cols(), edge, scale_for(roots, look));
-  // A fine line between prefix tokens and patches, where cells are large enough to spare it.
+  // A fine line between prefix tokens and patches if the cells are large enough.
   if (prefix > 0 && edge > 1) {
     fill(drawn, {prefix * edge - 1, 0, 1, drawn.height}, kFaintInk);
     fill(drawn, {0, prefix * edge - 1, drawn.width, 1}, kFaintInk);
@@ -34,7 +34,7 @@ Image draw_matrix(const TokenMatrix& matrix, size_t prefix, size_t edge, const L
   return drawn;
 }
 
-/// Names of the axes, and where along them the rows of patches begin.
+/// Names of the axes, and ticks at the rows of patches.
 void draw_axes(Image& picture, const Box& box, const TextLook& look) {
   TextLook centred = look;
   centred.align = Align::kCentre;
@@ -46,11 +46,11 @@ void draw_axes(Image& picture, const Box& box, const TextLook& look) {
 
 }  // namespace
 
-Image draw_matrices(const std::string& model, const Study& study,
+Image draw_matrices(const std::string& model, const ImageAnalysis& analysis,
                     const std::vector<std::vector<TokenMatrix>>& sheet, const LookSettings& look) {
   const size_t cols = sheet.front().size(), rows = sheet.size();
-  const size_t cell = cell_edge(study.maps.tokens(), cols);
-  const size_t edge = cell * study.maps.tokens();
+  const size_t cell = cell_edge(analysis.maps.tokens(), cols);
+  const size_t edge = cell * analysis.maps.tokens();
   const bool one = rows == 1 && cols == 1;
   const size_t name = one ? 0 : 18;  // a line above each matrix of many
   const size_t pitch_x = edge + kAxis + 8, pitch_y = edge + kAxis + name;
@@ -60,7 +60,7 @@ Image draw_matrices(const std::string& model, const Study& study,
   const TokenMatrix& first = sheet.front().front();
   const std::string what = one ? first.layer + ", " + first.head : "attention matrices";
   draw_heading(picture,
-               {answer_text(model, study),
+               {answer_text(model, analysis),
                 model + ", " + what + ", colours by the square root of the attention"},
                kMargin);
   const TextLook label{.height = 10.0, .colour = kFaintInk};
@@ -72,7 +72,7 @@ Image draw_matrices(const std::string& model, const Study& study,
         draw_text(picture, sheet[r][c].layer + ", " + sheet[r][c].head, static_cast<double>(box.x),
                   static_cast<double>(box.y) - 22.0, label);
       draw_axes(picture, box, label);
-      paste(draw_matrix(sheet[r][c], study.maps.layout.first_patch(), cell, look), box.x, box.y,
+      paste(draw_matrix(sheet[r][c], analysis.maps.layout.first_patch(), cell, look), box.x, box.y,
             picture);
     }
   return picture;

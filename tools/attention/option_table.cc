@@ -17,19 +17,19 @@ constexpr unsigned bit(View view) {
 constexpr unsigned kAttention = bit(View::kAttention), kRollout = bit(View::kRollout),
                    kRelevance = bit(View::kRelevance), kGrid = bit(View::kGrid),
                    kMatrix = bit(View::kMatrix), kPositions = bit(View::kPositions),
-                   kFilters = bit(View::kFilters), kPage = bit(View::kPage);
+                   kPage = bit(View::kPage);
 constexpr unsigned kMethods = kAttention | kRollout | kRelevance;
 constexpr unsigned kMaps = kMethods | kGrid;
 constexpr unsigned kOfImage = kMaps | kMatrix | kPage;
 
-/// The views that an option changes. A look changes pictures only, not numbers.
+/// The views that an option affects. A look affects only pictures, not numbers.
 struct OptionUse {
   const char* option;
   unsigned views;
   bool look = false;
 };
 
-// --merge-tokens and --precision are not here: they have reasons of their own, see
+// --merge-tokens and --precision are checked separately, see
 // check_arithmetic().
 constexpr std::array kUses{
     OptionUse{"method", kMaps | kMatrix},
@@ -72,7 +72,7 @@ std::string described(const ChosenView& chosen) {
              names_of(use.views));
 }
 
-/// Options that change the arithmetic, which relevance does without.
+/// Options that change the arithmetic, which relevance does not support.
 void check_arithmetic(const cxxopts::ParseResult& arguments, const ChosenView& chosen) {
   const View view = chosen.view;
   const bool of_model = view == View::kPositions || view == View::kFilters;
@@ -85,8 +85,8 @@ void check_arithmetic(const cxxopts::ParseResult& arguments, const ChosenView& c
       arguments.count("precision") && arguments["precision"].as<std::string>() == "int8";
   if (int8 && (view == View::kRelevance || view == View::kPage))
     fail_usage(view == View::kPage ? "an .html output shows relevance, which" : "relevance",
-               " is computed in f32; with --precision int8 the answer above it would be of other "
-               "arithmetic; expected --precision f32, or a picture of --method attention or "
+               " is computed in f32; with --precision int8 the answer shown with it would differ "
+               "from it; expected --precision f32, or a picture of --method attention or "
                "rollout");
   for (const char* option : {"merge-tokens", "precision"})
     if (arguments.count(option) && of_model) refuse({option, kOfImage}, chosen);

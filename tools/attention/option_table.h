@@ -1,4 +1,4 @@
-/// Which option of vit attention applies to what is shown. An option that would change nothing is
+/// Which options of vit attention apply to which view. An option without effect is
 /// refused.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace vit::tools {
 
-/// What is shown.
+/// What the output shows.
 enum class View {
   kAttention,
   kRollout,
@@ -29,14 +29,14 @@ struct ChosenView {
   std::string implied_by{};  ///< the option that implies it: "--layer"; empty: given or default
 };
 
-/// The view that options and output ask for. Throws a UsageError where they contradict each other.
+/// The view that options and output imply. Throws a UsageError if they contradict each other.
 ChosenView choose_view(const cxxopts::ParseResult& arguments, FileKind kind, Sheet sheet);
 
 /// Throws a UsageError for the first option given that would not change the result, with the reason
 /// and where it applies.
 void check_options(const cxxopts::ParseResult& arguments, FileKind kind, const ChosenView& chosen);
 
-/// Of the view that a model without class relevance has by default: it is attention then.
+/// The same check for the default view of a model without class relevance: attention.
 void check_default_options(const cxxopts::ParseResult& arguments);
 
 }  // namespace vit::tools

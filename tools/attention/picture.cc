@@ -15,8 +15,8 @@ constexpr size_t kGap = 14;
 constexpr Colour kContour{120, 255, 160};
 constexpr Colour kQueryFrame{90, 225, 255};
 
-std::span<const float> patches_of(const Study& study, const TokenMap& map) {
-  return interpret::patches_of(study.maps.layout, map.tokens);
+std::span<const float> patches_of(const ImageAnalysis& analysis, const TokenMap& map) {
+  return interpret::patches_of(analysis.maps.layout, map.tokens);
 }
 
 void mark_query(Image& image, const interpret::Query& query, GridSize grid) {
@@ -28,18 +28,18 @@ void mark_query(Image& image, const interpret::Query& query, GridSize grid) {
 }
 
 /// One map over an image of any size.
-Image draw_overlay(const Image& view, const Study& study, const TokenMap& map,
+Image draw_overlay(const Image& view, const ImageAnalysis& analysis, const TokenMap& map,
                    const ColourScale& scale, const LookSettings& look) {
-  const GridSize grid = study.maps.layout.grid;
-  const auto patches = patches_of(study, map);
+  const GridSize grid = analysis.maps.layout.grid;
+  const auto patches = patches_of(analysis, map);
   Image drawn = overlay(view, patches, grid,
                         {.scale = scale, .alpha = look.alpha, .upsampling = look.upsampling});
-  if (look.threshold) contour(drawn, interpret::mass_set(patches, *look.threshold), grid, kContour);
+  if (look.threshold) contour(drawn, mass_set(patches, *look.threshold), grid, kContour);
   return drawn;
 }
 
-std::string prefix_text(const Study& study, const TokenMap& map) {
-  const auto& layout = study.maps.layout;
+std::string prefix_text(const ImageAnalysis& analysis, const TokenMap& map) {
+  const auto& layout = analysis.maps.layout;
   if (layout.prefix.empty()) return {};
   const double mass = interpret::prefix_mass(layout, map.tokens);
   const std::string name = layout.prefix.size() == 1 ? "cls" : "prefix tokens";
@@ -50,26 +50,26 @@ bool is_clipped(std::span<const float> patches, const ColourScale& scale) {
   return *std::ranges::max_element(patches) > scale.high * (1.0 + 1e-6);
 }
 
-Image draw_one(const std::string& model, const Study& study, const MapSheet& sheet,
+Image draw_one(const std::string& model, const ImageAnalysis& analysis, const MapSheet& sheet,
                const LookSettings& look) {
   const TokenMap& map = sheet.rows.front().front();
-  const Image& view = study.view;
-  const auto patches = patches_of(study, map);
+  const Image& view = analysis.view;
+  const auto patches = patches_of(analysis, map);
   const ColourScale scale = scale_for(patches, map, look);
   const bool relevance = map.layer.starts_with("relevance");
 
   Image picture = blank(2 * kMargin + 2 * view.width + 2 * kGap + kBarWidth,
                         kHeadingHeight + kMargin + view.height);
-  Heading heading{answer_text(model, study), model + ", " + map.layer + ", " + map.head};
+  Heading heading{answer_text(model, analysis), model + ", " + map.layer + ", " + map.head};
   heading.detail += ", query " + describe(sheet.query);
-  if (!relevance) heading.detail += prefix_text(study, map);
+  if (!relevance) heading.detail += prefix_text(analysis, map);
   draw_heading(picture, heading, kMargin);
 
   Image plain = view;
-  mark_query(plain, sheet.query, study.maps.layout.grid);
+  mark_query(plain, sheet.query, analysis.maps.layout.grid);
   paste(plain, kMargin, kHeadingHeight, picture);
-  Image drawn = draw_overlay(view, study, map, scale, look);
-  mark_query(drawn, sheet.query, study.maps.layout.grid);
+  Image drawn = draw_overlay(view, analysis, map, scale, look);
+  mark_query(drawn, sheet.query, analysis.maps.layout.grid);
   const size_t right = kMargin + view.width + kGap;
   paste(drawn, right, kHeadingHeight, picture);
   BarLabels labels{.title = "attention per patch",
@@ -83,12 +83,12 @@ Image draw_one(const std::string& model, const Study& study, const MapSheet& she
   return picture;
 }
 
-/// Small enough that a sheet of many fits on a screen, large enough to see what is looked at.
+/// Small enough for a sheet of many tiles, large enough to recognise the image.
 size_t tile_edge(size_t cols) {
   return std::clamp<size_t>(1640 / std::max<size_t>(cols, 1), 112, 240);
 }
 
-/// Where the maps of a sheet stand: the longer of layers and heads goes across.
+/// The arrangement of a sheet: the longer of layers and heads goes across.
 struct SheetPlan {
   size_t layers = 0;
   size_t heads = 0;
@@ -143,24 +143,24 @@ void label_sheet(Image& picture, const MapSheet& sheet, const SheetPlan& plan) {
   }
 }
 
-Image draw_sheet(const std::string& model, const Study& study, const MapSheet& sheet,
+Image draw_sheet(const std::string& model, const ImageAnalysis& analysis, const MapSheet& sheet,
                  const LookSettings& look) {
-  const SheetPlan plan = plan_sheet(sheet, study.view);
-  const Image small = scaled(study.view, plan.width, plan.height);
+  const SheetPlan plan = plan_sheet(sheet, analysis.view);
+  const Image small = scaled(analysis.view, plan.width, plan.height);
   const Box last = plan.tile(plan.layers - 1, plan.heads - 1);
   Image picture =
       blank(std::max<size_t>(last.x + last.width + kMargin, 560), last.y + last.height + kMargin);
   std::string detail = model + ", query " + describe(sheet.query);
   if (plan.heads == 1) detail += ", " + sheet.rows.front().front().head;
-  draw_heading(picture, {answer_text(model, study), detail + ", each map with its own colours"},
+  draw_heading(picture, {answer_text(model, analysis), detail + ", each map with its own colours"},
                kMargin);
   label_sheet(picture, sheet, plan);
   for (size_t layer = 0; layer < plan.layers; ++layer)
     for (size_t head = 0; head < sheet.rows[layer].size(); ++head) {
       const TokenMap& map = sheet.rows[layer][head];
-      const ColourScale scale = scale_for(patches_of(study, map), map, look);
-      Image drawn = draw_overlay(small, study, map, scale, look);
-      mark_query(drawn, sheet.query, study.maps.layout.grid);
+      const ColourScale scale = scale_for(patches_of(analysis, map), map, look);
+      Image drawn = draw_overlay(small, analysis, map, scale, look);
+      mark_query(drawn, sheet.query, analysis.maps.layout.grid);
       const Box tile = plan.tile(layer, head);
       paste(drawn, tile.x, tile.y, picture);
     }
@@ -170,7 +170,7 @@ Image draw_sheet(const std::string& model, const Study& study, const MapSheet& s
 }  // namespace
 
 ColourScale scale_for(std::span<const float> patches, const LookSettings& look) {
-  const double high = interpret::percentile(patches, look.clip_percentile);
+  const double high = percentile(patches, look.clip_percentile);
   return {.colormap = look.colormap, .low = 0.0, .high = std::max(high, 1e-12)};
 }
 
@@ -181,10 +181,10 @@ ColourScale scale_for(std::span<const float> patches, const TokenMap& map,
   return scale;
 }
 
-Image draw_maps(const std::string& model, const Study& study, const MapSheet& sheet,
+Image draw_maps(const std::string& model, const ImageAnalysis& analysis, const MapSheet& sheet,
                 const LookSettings& look) {
   const bool one = sheet.rows.size() == 1 && sheet.rows.front().size() == 1;
-  return one ? draw_one(model, study, sheet, look) : draw_sheet(model, study, sheet, look);
+  return one ? draw_one(model, analysis, sheet, look) : draw_sheet(model, analysis, sheet, look);
 }
 
 }  // namespace vit::tools

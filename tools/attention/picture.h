@@ -9,17 +9,17 @@
 namespace vit::tools {
 
 /// The image, the map laid over it, a colour bar and a title; several maps: a labelled sheet.
-Image draw_maps(const std::string& model, const Study& study, const MapSheet& sheet,
+Image draw_maps(const std::string& model, const ImageAnalysis& analysis, const MapSheet& sheet,
                 const LookSettings& look);
 
 /// Matrices with queries down and keys across, prefix tokens set apart by a line.
-Image draw_matrices(const std::string& model, const Study& study,
+Image draw_matrices(const std::string& model, const ImageAnalysis& analysis,
                     const std::vector<std::vector<TokenMatrix>>& sheet, const LookSettings& look);
 
 /// Colours from 0 to the largest number below the percentile, of patches alone.
 ColourScale scale_for(std::span<const float> patches, const LookSettings& look);
-/// From the smallest number on where rollout, which leaves something to every patch, would be one
-/// colour otherwise; else from 0.
+/// Starts at the smallest number for rollout, which gives something to every patch; else at
+/// 0.
 ColourScale scale_for(std::span<const float> patches, const TokenMap& map,
                       const LookSettings& look);
 

@@ -16,13 +16,13 @@ std::vector<size_t> sheet_shape(size_t layers, size_t heads, size_t rows, size_t
   return {layers, heads, rows, cols};
 }
 
-Json opening(const std::string& model, const Study& study) {
-  const auto& layout = study.maps.layout;
+Json opening(const std::string& model, const ImageAnalysis& analysis) {
+  const auto& layout = analysis.maps.layout;
   Json json;
-  json["image"] = study.file;
+  json["image"] = analysis.file;
   json["model"] = model;
   json["predictions"] = Json::array();
-  for (const Prediction& p : study.predictions)
+  for (const Prediction& p : analysis.predictions)
     json["predictions"].push_back(
         {{"index", p.index}, {"label", p.label}, {"probability", p.probability}});
   json["grid"] = {{"rows", layout.grid.rows}, {"cols", layout.grid.cols}};
@@ -53,14 +53,14 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
-std::string maps_npy(const Study& study, const MapSheet& sheet) {
+std::string maps_npy(const ImageAnalysis& analysis, const MapSheet& sheet) {
   std::vector<float> numbers;
   for (const auto& row : sheet.rows)
     for (const TokenMap& map : row) {
-      const auto patches = interpret::patches_of(study.maps.layout, map.tokens);
+      const auto patches = interpret::patches_of(analysis.maps.layout, map.tokens);
       numbers.insert(numbers.end(), patches.begin(), patches.end());
     }
-  const GridSize grid = study.maps.layout.grid;
+  const GridSize grid = analysis.maps.layout.grid;
   const size_t heads = sheet.rows.front().size();
   for (const auto& row : sheet.rows)
     if (row.size() != heads)
@@ -81,18 +81,19 @@ std::string matrices_npy(const std::vector<std::vector<TokenMatrix>>& sheet) {
   return npy_bytes(numbers, sheet_shape(sheet.size(), sheet.front().size(), tokens, tokens));
 }
 
-std::string maps_json(const std::string& model, const Study& study, const MapSheet& sheet) {
-  Json json = opening(model, study);
+std::string maps_json(const std::string& model, const ImageAnalysis& analysis,
+                      const MapSheet& sheet) {
+  Json json = opening(model, analysis);
   json["query"] = describe(sheet.query);
   json["maps"] = Json::array();
   for (const auto& row : sheet.rows)
-    for (const TokenMap& map : row) json["maps"].push_back(map_json(study.maps.layout, map));
+    for (const TokenMap& map : row) json["maps"].push_back(map_json(analysis.maps.layout, map));
   return text_of(json);
 }
 
-std::string matrices_json(const std::string& model, const Study& study,
+std::string matrices_json(const std::string& model, const ImageAnalysis& analysis,
                           const std::vector<std::vector<TokenMatrix>>& sheet) {
-  Json json = opening(model, study);
+  Json json = opening(model, analysis);
   json["matrices"] = Json::array();
   for (const auto& row : sheet)
     for (const TokenMatrix& matrix : row) {

@@ -1,4 +1,4 @@
-/// Maps and matrices as numbers: .npy for programs, .json for everybody.
+/// Maps and matrices as numbers: .npy and .json.
 #pragma once
 
 #include <string>
@@ -9,13 +9,14 @@
 namespace vit::tools {
 
 /// [rows, cols] of the patch grid for one map, [layers, heads, rows, cols] for a sheet.
-std::string maps_npy(const Study& study, const MapSheet& sheet);
+std::string maps_npy(const ImageAnalysis& analysis, const MapSheet& sheet);
 /// [T, T], or [layers, heads, T, T].
 std::string matrices_npy(const std::vector<std::vector<TokenMatrix>>& sheet);
 
 /// Names, sizes, answers, and for each map its patches row by row with the prefix tokens apart.
-std::string maps_json(const std::string& model, const Study& study, const MapSheet& sheet);
-std::string matrices_json(const std::string& model, const Study& study,
+std::string maps_json(const std::string& model, const ImageAnalysis& analysis,
+                      const MapSheet& sheet);
+std::string matrices_json(const std::string& model, const ImageAnalysis& analysis,
                           const std::vector<std::vector<TokenMatrix>>& sheet);
 
 }  // namespace vit::tools

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "tools/attention/option_table.h"
+#include "tools/cli/check_output.h"
 #include "tools/cli/image_input.h"
 
 namespace vit::tools {
@@ -64,27 +65,21 @@ void parse_layer(const std::string& text, MapSettings& map) {
 }
 
 void parse_head_choice(const std::string& text, MapSettings& map) {
-  using interpret::HeadFusion;
   if (text == "all") {
     map.all_heads = true;
   } else if (const auto head = number_in<size_t>(text)) {
     map.head = *head;
-  } else if (text == "mean" || text == "max" || text == "min") {
-    map.fusion = text == "mean"  ? HeadFusion::kMean
-                 : text == "max" ? HeadFusion::kMax
-                                 : HeadFusion::kMin;
+  } else if (const auto fusion = enum_named<interpret::HeadFusion>(text)) {
+    map.fusion = *fusion;
   } else {
     fail_usage("option '--head' got '", text, "', expected a number from 0, mean, max, min or all");
   }
 }
 
 MapSettings parse_map(const cxxopts::ParseResult& arguments) {
-  using interpret::HeadFusion;
   MapSettings map;
   const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
-  map.fusion = parse_choice<HeadFusion>(
-      "--head-fusion", text("head-fusion"),
-      {{"mean", HeadFusion::kMean}, {"max", HeadFusion::kMax}, {"min", HeadFusion::kMin}});
+  map.fusion = parse_choice<interpret::HeadFusion>("--head-fusion", text("head-fusion"));
   if (arguments.count("layer")) parse_layer(text("layer"), map);
   if (arguments.count("head")) parse_head_choice(text("head"), map);
   if (arguments.count("query")) map.query = parse_query(text("query"));
@@ -102,24 +97,19 @@ LookSettings parse_look(const cxxopts::ParseResult& arguments) {
     look.threshold = parse_range("--threshold", text("threshold"), 0.0, 1.0);
   look.clip_percentile = parse_range("--clip-percentile", text("clip-percentile"), 1.0, 100.0);
   look.alpha = parse_range("--alpha", text("alpha"), 0.0, 1.0);
-  std::vector<std::pair<std::string_view, interpret::Colormap>> maps;
-  for (const auto map : interpret::kColormaps) maps.emplace_back(to_string(map), map);
-  look.colormap = parse_choice("--colormap", text("colormap"), maps);
-  look.upsampling = parse_choice<Upsampling>("--upsample", text("upsample"),
-                                             {{"nearest", Upsampling::kNearest},
-                                              {"bilinear", Upsampling::kBilinear},
-                                              {"bicubic", Upsampling::kBicubic}});
+  look.colormap = parse_choice<Colormap>("--colormap", text("colormap"));
+  look.upsampling = parse_choice<Upsampling>("--upsample", text("upsample"));
   return look;
 }
 
 FileKind kind_of(const std::string& output) {
-  const std::string ending = fs::path(output).extension().string();
-  if (ending == ".png" || ending == ".jpg" || ending == ".jpeg") return FileKind::kPicture;
-  if (ending == ".npy") return FileKind::kNumpy;
-  if (ending == ".json") return FileKind::kJson;
-  if (ending == ".html") return FileKind::kPage;
-  fail_usage("option '--output' got '", output,
-             "', expected a name that ends in .png, .jpg, .html, .npy or .json");
+  using enum FileKind;
+  return choose_by_ending<FileKind>(output, {{".png", kPicture},
+                                             {".jpg", kPicture},
+                                             {".jpeg", kPicture},
+                                             {".html", kPage},
+                                             {".npy", kNumpy},
+                                             {".json", kJson}});
 }
 
 Sheet parse_sheet(const cxxopts::ParseResult& arguments) {
@@ -143,7 +133,8 @@ Sheet parse_sheet(const cxxopts::ParseResult& arguments) {
 void check(const AttentionSettings& settings) {
   const bool of_model = settings.sheet == Sheet::kPositions || settings.sheet == Sheet::kFilters;
   if (of_model && !settings.files.empty())
-    fail_usage("this is a picture of the model, '", settings.files.front(), "' has no part in it");
+    fail_usage("this is a picture of the model alone, expected no image, got '",
+               settings.files.front(), "'");
   if (!of_model && settings.files.empty())
     fail_usage("no image given, expected files or folders, or - for one on standard input");
   check_standard_input(settings.files);
@@ -157,9 +148,9 @@ void check(const AttentionSettings& settings) {
 
 /// --grid and --matrix show attention as it is.
 void set_method(const cxxopts::ParseResult& arguments, const ChosenView& chosen, MapSettings& map) {
-  map.free_choice = chosen.by_default;
-  if (chosen.view == View::kRollout) map.method = Method::kRollout;
-  if (chosen.view == View::kRelevance) map.method = Method::kRelevance;
+  map.method_is_default = chosen.by_default;
+  if (chosen.view == View::kRollout) map.method = MapMethod::kRollout;
+  if (chosen.view == View::kRelevance) map.method = MapMethod::kRelevance;
   const bool sheet = chosen.view == View::kGrid || chosen.view == View::kMatrix;
   if (sheet && arguments.count("method") && arguments["method"].as<std::string>() != "attention")
     fail_usage("--grid and --matrix show layers and heads one by one, expected --method attention");
@@ -172,23 +163,24 @@ void add_map_options(cxxopts::Options& options) {
       "Map",
       {
           {"method",
-           "attention: one layer; rollout: through all layers; relevance: what speaks for a class; "
-           "relevance unless --layer, --head or --query is given",
+           "attention: one layer; rollout: through all layers; relevance: evidence for a class "
+           "(default: relevance, or attention with --layer, --head or --query)",
            text(), "HOW"},
-          {"layer", "from 0, or -1 for the last; all: every one on a sheet", text(), "N|all"},
-          {"head", "from 0, or mean, max, min over the heads; all: every one on a sheet", text(),
-           "N|mean|all"},
+          {"layer", "layer from 0, or -1 for the last; all: every layer on a sheet", text(),
+           "N|all"},
+          {"head", "head from 0, or mean, max, min over the heads; all: every head on a sheet",
+           text(), "N|mean|all"},
           {"query",
-           "who looks: cls, distillation, register:N, mean, pool, ROW,COL of the patch grid, or "
+           "query token: cls, distillation, register:N, mean, pool, ROW,COL of the patch grid, or "
            "x:PX,y:PX of the image",
            text(), "TOKEN"},
-          {"head-fusion", "heads into one: mean, max or min", text_or("mean"), "HOW"},
+          {"head-fusion", "fusion of the heads: mean, max or min", text_or("mean"), "HOW"},
           {"start-layer", "first layer of --method rollout or relevance", text_or("0"), "N"},
           {"discard",
-           "share of each query's weights, the smallest, that --method rollout sets to zero",
+           "share of the smallest weights of each query that --method rollout sets to zero",
            text_or("0"), "F"},
-          {"class", "relevance for this class, by label or number; the first answer unless given",
-           text(), "LABEL|N"},
+          {"class", "class for relevance, by label or number (default: the first answer)", text(),
+           "LABEL|N"},
       });
 }
 
@@ -199,15 +191,17 @@ void add_picture_options(cxxopts::Options& options) {
       "Picture",
       {
           {"grid", "all layers and heads on one sheet"},
-          {"matrix", "the attention matrix itself, queries down, keys across"},
-          {"positions-similarity", "how alike the model's positions are (takes no image)"},
+          {"matrix", "the attention matrix: a row per query, a column per key"},
+          {"positions-similarity", "similarity of the position embeddings (takes no image)"},
           {"filters", "principal components of the patch projection (takes no image)"},
-          {"threshold", "outline the fewest patches that hold this part of the mass", text(), "M"},
-          {"clip-percentile", "colours end at this percentile of the patches", text_or("99.5"),
-           "P"},
+          {"threshold", "outline around the fewest patches that hold this share of the mass",
+           text(), "M"},
+          {"clip-percentile", "percentile of the patches that gets the last colour",
+           text_or("99.5"), "P"},
           {"colormap", "inferno, viridis, turbo or gray", text_or("inferno"), "NAME"},
-          {"alpha", "how much the colours cover the image", text_or("0.6"), "A"},
-          {"upsample", "between patches: nearest, bilinear or bicubic", text_or("bicubic"), "HOW"},
+          {"alpha", "opacity of the colours, 0 to 1", text_or("0.6"), "A"},
+          {"upsample", "interpolation between patches: nearest, bilinear or bicubic",
+           text_or("bicubic"), "HOW"},
       });
 }
 
@@ -235,8 +229,8 @@ void add_attention_options(cxxopts::Options& options) {
       "", {
               {"m,model", kModelHelp, text(), "MODEL"},
               {"o,output",
-               "a picture (.png, .jpg), an explorer to click in (.html), or numbers (.npy, .json); "
-               "several images: OUT-NAME each, and an index page",
+               "a picture (.png, .jpg), an interactive page (.html), or numbers (.npy, .json); "
+               "for several images OUT-NAME each, and an index page",
                text(), "OUT"},
           });
   add_map_options(options);

@@ -1,4 +1,4 @@
-/// What `vit attention` was asked for.
+/// The command line of `vit attention`.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace vit::tools {
 
-enum class Method { kAttention, kRollout, kRelevance };
+enum class MapMethod { kAttention, kRollout, kRelevance };
 
 /// What is drawn: one map, every layer and head, whole matrices, or the model's first layer.
 enum class Sheet { kMap, kGrid, kMatrix, kPositions, kFilters };
@@ -20,15 +20,15 @@ enum class Sheet { kMap, kGrid, kMatrix, kPositions, kFilters };
 enum class FileKind { kPicture, kNumpy, kJson, kPage };
 
 struct MapSettings {
-  Method method = Method::kAttention;
+  MapMethod method = MapMethod::kAttention;
   /// The method is the default: relevance, or attention for a model that has no class relevance.
-  bool free_choice = false;
+  bool method_is_default = false;
   bool all_layers = false;
   std::optional<long> layer;  ///< negative: from the last; unset: the last, or the attention pool
   bool all_heads = false;
   std::optional<size_t> head;  ///< unset: the heads are fused
   interpret::HeadFusion fusion = interpret::HeadFusion::kMean;
-  std::optional<interpret::Query> query;  ///< unset: the one whose encoding becomes the answer
+  std::optional<interpret::Query> query;  ///< unset: the one that the answer is made from
   double discard = 0.0;
   size_t start_layer = 0;
   std::string target;  ///< the class that relevance explains, by label or number; empty: the first
@@ -37,7 +37,7 @@ struct MapSettings {
 struct LookSettings {
   std::optional<double> threshold;  ///< contour around the patches that hold this part of the mass
   double clip_percentile = 99.5;
-  interpret::Colormap colormap = interpret::Colormap::kInferno;
+  Colormap colormap = Colormap::kInferno;
   double alpha = 0.6;
   Upsampling upsampling = Upsampling::kBicubic;
 };
@@ -50,6 +50,7 @@ struct AttentionSettings {
   Sheet sheet = Sheet::kMap;
   MapSettings map;
   LookSettings look;
+  bool relevance = false;  ///< shown, as the map or in the page; decided when the model is known
 };
 
 void add_attention_options(cxxopts::Options& options);

@@ -7,6 +7,7 @@
 #include "tools/batch/results/header.h"
 #include "tools/batch/run.h"
 #include "tools/batch/sorting.h"
+#include "tools/cli/check_output.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
 
@@ -40,19 +41,20 @@ void add_options(cxxopts::Options& options) {
       "", {
               {"m,model", kModelHelp, text(), "MODEL"},
               {"o,output",
-               "where the rows go: .csv, .jsonl, .db (SQLite), or - for JSONL on "
+               "file for the rows: .csv, .jsonl, .db (SQLite), or - for JSONL on "
                "standard output",
                text(), "OUT"},
               {"k,top", "classes per image", text()->default_value("5"), "N"},
-              {"min-probability", "name only classes of at least this probability, 0 to 1",
+              {"min-probability", "smallest probability of a class to report, 0 to 1",
                text()->default_value("0"), "P"},
               {"copy-to",
                "copy each file into a folder of its class under DIR, also those of rows that are "
                "in OUT already",
                text(), "DIR"},
-              {"link-to", "the same with symbolic links", text(), "DIR"},
-              {"csv-safe", "an apostrophe before cells that spreadsheets take for formulas"},
+              {"link-to", "symbolic links in the same folders instead of copies", text(), "DIR"},
+              {"csv-safe", "apostrophe before cells that spreadsheets would read as formulas"},
           });
+  add_temperature_option(options);
   add_run_options(options);
   add_shard_options(options);
   add_model_options(options);
@@ -60,20 +62,9 @@ void add_options(cxxopts::Options& options) {
 }
 
 ResultKind kind_of(const fs::path& output) {
-  const auto kind = result_kind(output);
-  if (kind && kind != ResultKind::kNumpy) return *kind;
-  fail_usage("option '--output' got '", output.string(),
-             "', expected a name that ends in .csv, .jsonl or .db, or - for standard output");
-}
-
-float parse_probability(std::string_view option, const std::string& text) {
-  try {
-    size_t used = 0;
-    const float value = std::stof(text, &used);
-    if (used == text.size() && value >= 0.0f && value <= 1.0f) return value;
-  } catch (const std::logic_error&) {
-  }
-  fail_usage("option '", option, "' got '", text, "', expected a number from 0 to 1");
+  using enum ResultKind;
+  return choose_by_ending<ResultKind>(
+      output, {{".csv", kCsv}, {".jsonl", kJsonl}, {".db", kSqlite}, {"-", kStandardOutput}});
 }
 
 bool is_within(const fs::path& path, const fs::path& folder) {
@@ -94,21 +85,21 @@ void choose_sorting(const cxxopts::ParseResult& arguments, BatchSettings& settin
     if (is_within(settings.sort_folder, operand) ||
         (is_glob(operand) && takes_files_below(operand, settings.sort_folder)))
       fail_usage("option '--", copy ? "copy-to" : "link-to", "' got '",
-                 settings.sort_folder.string(), "', which lies in the input '", operand,
-                 "': the sorted files would be inputs themselves; give a folder outside of it");
+                 settings.sort_folder.string(), "', which is inside the input '", operand,
+                 "': the sorted files would become inputs; give a folder outside of it");
 }
 
 BatchSettings parse_batch(const cxxopts::ParseResult& arguments) {
   BatchSettings settings;
   settings.model = parse_model_settings(arguments);
   settings.top = parse_count("--top", arguments["top"].as<std::string>(), 1, 1'000'000);
-  settings.least =
-      parse_probability("--min-probability", arguments["min-probability"].as<std::string>());
+  settings.least = static_cast<float>(
+      parse_probability("--min-probability", arguments["min-probability"].as<std::string>()));
   settings.run = parse_run_settings(arguments, settings.model.classifier.threads);
   set_kind(settings.run, kind_of(settings.run.output));
   settings.run.shape.csv_safe = arguments.count("csv-safe") != 0;
   if (settings.run.shape.csv_safe && settings.run.kind != ResultKind::kCsv)
-    fail_usage("--csv-safe is for CSV alone, expected -o FILE.csv");
+    fail_usage("--csv-safe applies to CSV only, expected -o FILE.csv");
   choose_sorting(arguments, settings);
   return settings;
 }
@@ -141,11 +132,8 @@ int run(const cxxopts::ParseResult& arguments) {
   // One image per worker from file to answer: each decodes while others compute, and the kernels
   // need not wait for each other.
   settings.model.classifier.threads = 1;
-  const Classifier classifier = load_classifier(settings.model);
+  const Classifier classifier = load_with_classes(settings.model);
   const size_t classes = classifier.config().head.classes;
-  if (classes == 0)
-    fail(settings.model.model, ": ", classifier.name(), " has no classifier, its output is ",
-         classifier.config().outputs(), " features; vit embed writes them");
   settings.top = std::min(settings.top, classes);
   settings.run.shape.top = settings.top;
   Sorting sorting(settings.sort, settings.sort_folder, class_folders(classifier.labels(), classes));
@@ -173,16 +161,17 @@ int run(const cxxopts::ParseResult& arguments) {
 }  // namespace
 
 Command batch_command() {
-  return {.name = "batch",
-          .summary = "the same for whole folders: a row for each, into a file",
-          .description =
-              "Name the most likely classes of many images: a row for each input, also for those "
-              "that\ncannot be read. The same command again resumes a run that was stopped.",
-          .usage = "[-m MODEL] [OPTION...] INPUT... -o OUT",
-          .examples = kExamples,
-          .operands = kInputOperands,
-          .add_options = add_options,
-          .run = run};
+  return {
+      .name = "batch",
+      .summary = "classify whole folders: one row per image, into a file",
+      .description =
+          "Name the most likely classes of many images: one row per input, even if it cannot be "
+          "read.\nThe same command resumes a run that was stopped.",
+      .usage = "[-m MODEL] [OPTION...] INPUT... -o OUT",
+      .examples = kExamples,
+      .operands = kInputOperands,
+      .add_options = add_options,
+      .run = run};
 }
 
 }  // namespace vit::tools

@@ -40,7 +40,7 @@ class Flow {
     done_.notify_all();
   }
 
-  /// None: there is nothing more to do.
+  /// None: no more work.
   std::optional<size_t> begin() {
     std::unique_lock lock(mutex_);
     work_.wait(lock, [&] { return closed_ || begun_ < listed_ || ended_; });
@@ -50,7 +50,7 @@ class Flow {
 
   Input input_of(size_t ticket) { return std::move(slots_[ticket % slots_.size()].input); }
 
-  /// None: the row will not come, so that no row after it can be written.
+  /// None: the row is given up, so that no row after it can be written.
   void finish(size_t ticket, std::optional<Row> row) {
     const std::lock_guard lock(mutex_);
     if (!row) {
@@ -82,7 +82,7 @@ class Flow {
     return over();
   }
 
-  /// Nothing new is begun.
+  /// No new input is begun.
   void close() {
     const std::lock_guard lock(mutex_);
     close_locked();
@@ -127,7 +127,7 @@ class Flow {
   std::condition_variable room_, work_, done_;
   std::vector<Slot> slots_;
   size_t listed_ = 0, begun_ = 0, written_ = 0;
-  size_t end_ = std::numeric_limits<size_t>::max();  ///< the first row that will not come
+  size_t end_ = std::numeric_limits<size_t>::max();  ///< the first row that was given up
   bool ended_ = false, closed_ = false, broken_ = false;
   std::exception_ptr problem_;
 };
@@ -135,7 +135,7 @@ class Flow {
 void list_into(Flow& flow, const PipelineParts& parts) {
   std::exception_ptr problem;
   try {
-    // What happens while an input is taken is not the listing's to handle.
+    // An exception of the consumer must not be handled by the listing.
     parts.list([&](Input input) { return flow.put(std::move(input)); });
   } catch (...) {
     problem = std::current_exception();

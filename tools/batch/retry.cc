@@ -48,7 +48,7 @@ bool Retry::stale(const Json& header) const {
   if (!stored || *stored != dump(header)) return true;
   while (const auto row = retried.next()) {
     const auto failed = next_failed(before, stop_);
-    // Rows that failed again are tried once more: their files may have been repaired since.
+    // Rows that failed again are retried: their files may have been repaired since.
     if (!failed || !same(*failed, *row) || row->failed) return true;
   }
   return false;

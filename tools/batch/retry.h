@@ -1,7 +1,7 @@
-/// --retry-failed: the failed rows of a file once more, in their places.
+/// --retry-failed: computes the failed rows of a file again, in place.
 ///
-/// They are a run of their own into "OUT.retry", which is gone on with like any other. When it is
-/// complete, a new file is made of both, and takes the old one's name.
+/// The retry is a run of its own into "OUT.retry", which can be resumed like any other. When it is
+/// complete, a new file made from both replaces the old one.
 #pragma once
 
 #include <atomic>
@@ -12,22 +12,22 @@
 
 namespace vit::tools {
 
-/// Where the results of a retry go until it is complete.
+/// The output of a retry until it is complete.
 std::filesystem::path retry_file(const std::filesystem::path& output);
 
 class Retry {
  public:
-  /// Counts the failed rows, until `stop` becomes true. Throws an Error if the file was made
-  /// differently than `header` says.
+  /// Counts the failed rows, until `stop` becomes true. Throws an Error if the file has
+  /// another header.
   Retry(const RunSettings& settings, const Json& header, const std::atomic<bool>& stop);
 
   std::uint64_t failed() const { return failed_; }
   std::filesystem::path output() const;
-  /// Whether what is there is of another retry.
+  /// Whether the existing file belongs to another retry.
   bool stale(const Json& header) const;
   /// The inputs of the failed rows.
   Listed list(const std::atomic<bool>& stop, const TakeInput& take) const;
-  /// Leaves the file as it is when `stop` becomes true before its time.
+  /// Leaves the file unchanged if `stop` becomes true meanwhile.
   void apply() const;
 
  private:

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 constexpr auto kBetweenFlushes = std::chrono::milliseconds(200);
 
-/// Of all inputs that were listed, ours and others', in order.
+/// Hash of all listed inputs, of all shards, in order.
 struct ListingSum {
   std::uint64_t count = 0;
   std::uint64_t hash = 0;
@@ -43,19 +43,21 @@ struct ListingSum {
   }
 };
 
-/// What comes through a pipe is there once.
+/// A pipe can be read only once.
 bool can_be_read_twice(const std::string& operand) {
   std::error_code ignored;
   return operand != "-" &&
          (!operand.starts_with('@') || fs::is_regular_file(operand.substr(1), ignored));
 }
 
-/// Counts the inputs in a thread of its own, for the time that is left. A count that cannot be had
-/// is no reason to end.
+/// Counts the inputs in a thread of its own, for the remaining time. Failing to count is not an
+/// error.
 class Counter {
  public:
   Counter(const RunSettings& settings, bool wanted) {
-    if (!wanted || !std::ranges::all_of(settings.inputs.operands, can_be_read_twice)) return;
+    if (!wanted || !settings.count_inputs ||
+        !std::ranges::all_of(settings.inputs.operands, can_be_read_twice))
+      return;
     try {
       thread_ = std::jthread([this, &settings] { count(settings); });
     } catch (const std::system_error&) {
@@ -91,7 +93,7 @@ class Counter {
 
 using List = std::function<Listed(const std::atomic<bool>& stop, const TakeInput& take)>;
 
-/// One way through a list of inputs.
+/// One run over a list of inputs.
 class RowRun {
  public:
   RowRun(const RunSettings& settings, const RunParts& parts, const StopSignals& signals)
@@ -119,7 +121,7 @@ class RowRun {
       throw;
     } catch (const OutputStalled&) {
       progress_.clear();
-      write_message("stopped; nobody reads standard output, the rest is missing");
+      write_message("stopped; standard output is not read, the rest is missing");
       return 128 + signals_.number();
     } catch (const DamagedRows&) {
       progress_.clear();
@@ -136,14 +138,14 @@ class RowRun {
     return std::nullopt;
   }
 
-  /// Says and marks that everything is there.
+  /// Reports and marks the run as complete.
   int conclude() {
     const std::uint64_t rows = done_.rows() + written_, failed = done_.failed() + failed_;
     if (listing_.count == 0)
       fail("no image found: the inputs hold no file that ends in .jpg, .png, .webp, .bmp or .tif");
     if (settings_.shard) mark_complete(rows, failed);
     if (!settings_.quiet) say_done(rows, failed);
-    // A shard is a part: whether all has failed is known when all parts are there.
+    // A shard is only a part: whether everything has failed is known when all parts exist.
     const bool nothing = failed == rows && rows != 0 && !settings_.shard;
     if (nothing && settings_.quiet)
       write_message(output_name() + ": no row succeeded: " + format_count(failed) + " failed");
@@ -160,7 +162,7 @@ class RowRun {
   }
 
   void list(const List& inputs, const TakeInput& take) {
-    // The listing makes rows of the errors it meets; those of our file are not its own.
+    // Errors of the listing become rows; errors of the output file must not.
     std::exception_ptr problem;
     listed_ = inputs(signals_.flag(), [&](Input input) {
       listing_.add(input.path);
@@ -179,7 +181,7 @@ class RowRun {
     if (listed_.complete) unlisted_ = done_.unlisted();
   }
 
-  /// A fact of what was written, not of what was listed: a signal may come between the two.
+  /// Decided by what was written, not by what was listed: a signal may come between the two.
   bool complete() const { return listed_.complete && written_ == wanted_; }
 
   void note_difference() {
@@ -208,8 +210,8 @@ class RowRun {
     return row;
   }
 
-  /// The row's place in the file, for ever. A shard counts the listing instead, behind what it had
-  /// counted when the folder was another: `vit join` joins the shards by these.
+  /// The row's place in the file, which never changes. In a shard it is the place in the listing,
+  /// after the numbers of an earlier listing: `vit join` joins the shards by these.
   std::uint64_t next_number(const Input& input) {
     if (settings_.keep_numbers) return input.number;
     if (!settings_.shard) return done_.rows() + written_ + 1;
@@ -237,12 +239,12 @@ class RowRun {
     });
   }
 
-  /// A program that writes one name and waits for its row has it at once.
+  /// A program that writes one name and waits for its row gets it at once.
   void idle() {
     if (!resumable()) results_.flush();
   }
 
-  /// The earlier rows are counted by the listing, which may still be at them.
+  /// Earlier rows are counted by the listing, which may not have passed them yet.
   RunState state() const {
     const std::uint64_t earlier = done_.rows();
     return {.done = earlier + written_,
@@ -260,7 +262,7 @@ class RowRun {
   int say_stopped() {
     assert(signals_.number() != 0);
     const std::uint64_t rows = done_.rows() + written_;
-    // Who is stopped while still reading the earlier rows has not counted them all.
+    // A run that is stopped while reading the earlier rows has not counted them all.
     const bool counted = written_ != 0 || done_.ended();
     std::string text = "stopped";
     if (counted) text += " after " + format_count(rows) + (rows == 1 ? " row" : " rows");
@@ -303,20 +305,20 @@ class RowRun {
   bool difference_noted_ = false;
   Listed listed_;
   std::uint64_t unlisted_ = 0;
-  std::uint64_t wanted_ = 0;  ///< inputs of ours that had no row
+  std::uint64_t wanted_ = 0;  ///< inputs of this shard that had no row
   std::uint64_t written_ = 0, failed_ = 0;
   std::uint64_t highest_number_ = 0;  ///< of the rows of this run
   std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
   Counter counter_;  ///< last: its thread ends first
 };
 
-/// A run of its own over the failed rows, whose results then take their places.
+/// A run over the failed rows, whose results then replace them.
 std::optional<int> retry_failed(const RunSettings& settings, const RunParts& parts,
                                 const StopSignals& signals) {
   const Retry retry(settings, with_shard(parts.header, settings.shard), signals.flag());
   const auto stopped_early = [&]() -> std::optional<int> {
     if (signals.number() == 0) return std::nullopt;
-    write_message("stopped; run the same command again to go on");
+    write_message("stopped; run the same command again to resume");
     return 128 + signals.number();
   };
   if (const auto status = stopped_early()) return status;
@@ -332,9 +334,9 @@ std::optional<int> retry_failed(const RunSettings& settings, const RunParts& par
   again.keep_numbers = true;
   again.restart = retry.stale(parts.header);
   if (const auto status = stopped_early()) return status;  // not compared to the end
-  again.inputs.operands.assign(1, "-");                    // cannot be counted
+  again.count_inputs = false;                              // they come from the file
   {
-    RunParts unsorted = parts;  // rows are sorted when they have taken their places
+    RunParts unsorted = parts;  // rows are sorted after they were replaced
     unsorted.before_writing = nullptr;
     RowRun run(again, unsorted, signals);
     const auto stopped = run.go_through([&](const std::atomic<bool>& stop, const TakeInput& take) {
@@ -346,7 +348,7 @@ std::optional<int> retry_failed(const RunSettings& settings, const RunParts& par
   return stopped_early();
 }
 
-/// A command that is refused leaves the marker of a complete shard.
+/// A refused command keeps the marker of a complete shard.
 void check_stored_header(const RunSettings& settings, const Json& header) {
   if (!fs::exists(settings.output)) return;
   Results results(settings.output, settings.kind, settings.shape);

@@ -1,4 +1,4 @@
-/// A run over many inputs: what `vit batch` and `vit embed` have in common.
+/// A run over many inputs, shared by `vit batch` and `vit embed`.
 #pragma once
 
 #include <atomic>
@@ -19,13 +19,14 @@ namespace vit::tools {
 
 struct RunSettings {
   InputSettings inputs;
-  std::filesystem::path output;  ///< the shard's own, where there is one
+  std::filesystem::path output;  ///< that of the shard, if there is one
   ResultKind kind = ResultKind::kCsv;
   RowShape shape;
   std::optional<Shard> shard;
   Marker before{};  ///< of the shard, when it was last complete
   bool restart = false;
   bool keep_numbers = false;  ///< rows have the numbers of their inputs
+  bool count_inputs = true;   ///< for the remaining time
   bool retry_failed = false;
   bool strict = false;  ///< damaged images are failed rows, and failed rows are a failure
   bool quiet = false;
@@ -41,23 +42,23 @@ void add_run_options(cxxopts::Options& options);
 /// Without shape and kind. `threads` 0: all of the machine's.
 RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t threads);
 
-/// The kind of output; a shard gets its own name. Throws a UsageError if they do not go together.
+/// Sets the kind of output and the name of a shard's file. Throws a UsageError if they contradict.
 void set_kind(RunSettings& settings, ResultKind kind);
 
 struct RunParts {
   Json header;  ///< without the shard
-  /// The rest of the row; in any thread. What it throws is the row's reason, except WaitStopped
-  /// after `stop` became true: the row is left for the next run.
+  /// Fills the row; in any thread. An exception becomes the row's reason, except WaitStopped after
+  /// `stop` became true: the row is left for the next run.
   std::function<void(Row& row, const std::atomic<bool>& stop)> answer;
   /// In order, before the row is written; may make it a failed one.
   std::function<void(Row& row)> before_writing;
   /// Before the first row, while the output is locked; ends early when `stop` becomes true.
   std::function<void(const std::atomic<bool>& stop)> before_run{};
-  /// What else the last line says of the run, such as ", 3 linked into 2 folders".
+  /// Text for the last line of the run, such as ", 3 linked into 2 folders".
   std::function<std::string()> closing_text{};
 };
 
-/// The image of a row, which gets its damage. `strict`: that is an error.
+/// The image of a row; sets the row's damage, which is an error if `strict`.
 patch::Image load_image(Row& row, const patch::DecodeOptions& options, bool strict);
 
 /// The exit status: 0 when every input has its row in the output, 1 when no row (with `strict`: not

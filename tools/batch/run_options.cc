@@ -32,13 +32,13 @@ void add_run_options(cxxopts::Options& options) {
   options.add_options(
       "Run",
       {
-          {"restart", "throw away what an earlier run has written"},
-          {"retry-failed", "try the failed rows of an earlier run again, in their places"},
+          {"restart", "start again and discard the rows of an earlier run"},
+          {"retry-failed", "process the failed rows of an earlier run again, in place"},
           {"strict",
            "exit status 1 if any row has failed, not only if all have; rows of damaged images are "
            "failed"},
           {"0,null", "names in lists end with a zero byte instead of a line break"},
-          {"batch", "images under way at most, 16 for each thread unless given", text(), "N"},
+          {"batch", "most images in progress (default: 16 per thread)", text(), "N"},
           {"q,quiet", "no progress"},
       });
 }

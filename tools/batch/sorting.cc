@@ -13,6 +13,7 @@
 #include <optional>
 #include <tuple>
 
+#include "tools/batch/inputs/tar.h"
 #include "tools/batch/results/record.h"
 #include "tools/batch/results/shard.h"
 #include "tools/output/format.h"
@@ -39,7 +40,7 @@ std::string folder_name(std::string_view label) {
   return name;
 }
 
-/// The file of a row cannot be read; the place where it would go can be written.
+/// The file of a row cannot be read, although its target can be written.
 class Unreadable : public Error {
  public:
   using Error::Error;
@@ -66,7 +67,7 @@ bool same_content(const fs::path& file, const std::vector<std::byte>& bytes) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) != bytes.size())
     return false;
-  return TarFile(file).read(0, bytes.size()) == bytes;
+  return ReadableFile(file).read(0, bytes.size()) == bytes;
 }
 
 /// Gives `from` the name `place` unless that is taken: another shard may be sorting into the same
@@ -81,7 +82,7 @@ bool take_name(const fs::path& from, const fs::path& place) {
   fail(place.string(), ": cannot write: ", std::strerror(error));
 }
 
-/// Whether `place` was free or already what we would put there; otherwise it is somebody else's.
+/// Whether `place` was free or already holds the same content; otherwise it is another file.
 bool put_copy(const Original& original, const fs::path& place, const char* mark) {
   if (fs::exists(fs::symlink_status(place))) return same_content(place, original.bytes);
   const fs::path beside = place.parent_path() / (std::string(".vit") + mark + ".tmp");
@@ -90,7 +91,7 @@ bool put_copy(const Original& original, const fs::path& place, const char* mark)
   file.write(original.bytes);
   file.commit();
   if (original.status) {
-    // Where a file system cannot keep them, the copy is still one.
+    // Not every file system can store them; the copy is still valid.
     const std::array<timespec, 2> times{original.status->st_atim, original.status->st_mtim};
     [[maybe_unused]] const int timed = ::utimensat(AT_FDCWD, beside.c_str(), times.data(), 0);
     [[maybe_unused]] const int allowed = ::chmod(beside.c_str(), original.status->st_mode & 0777);
@@ -156,7 +157,7 @@ const Sorting::Archive& Sorting::open_archive(const std::string& path,
   if (archive_.path == path) return archive_;
   archive_ = {path, {}, nullptr, {}};
   try {
-    archive_.file = std::make_shared<const TarFile>(path);
+    archive_.file = std::make_shared<const ReadableFile>(path);
     visit_tar(
         *archive_.file,
         [&](const TarMember& member) {
@@ -165,7 +166,7 @@ const Sorting::Archive& Sorting::open_archive(const std::string& path,
         },
         stop);
   } catch (const Error& error) {
-    archive_.problem = error.what();  // the members before the damage are there
+    archive_.problem = error.what();  // the members before the damage are usable
   }
   return archive_;
 }
@@ -204,7 +205,7 @@ void Sorting::put(const Input& input, size_t best_class) {
     if (!put_at(folder / name) && !put_at(folder / apart))
       fail((folder / apart).string(), ": exists, and is not ", input.path);
   };
-  // A member of an archive is no file that a link could lead to.
+  // A link cannot point to a member of an archive.
   if (by_ == SortBy::kLink && !input.archive) {
     const fs::path target = fs::absolute(input.path);
     put_either([&](const fs::path& place) { return put_link(target, place); });

@@ -47,7 +47,7 @@ class Sorting {
   struct Archive {
     std::string path;
     std::string problem;
-    std::shared_ptr<const TarFile> file;
+    std::shared_ptr<const ReadableFile> file;
     std::unordered_map<std::string, std::pair<std::uint64_t, std::uint64_t>> members;
   };
 

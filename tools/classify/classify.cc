@@ -38,16 +38,13 @@ void add_options(cxxopts::Options& options) {
                               {"m,model", kModelHelp, text(), "MODEL"},
                               {"k,top", "classes per image", text_or("5"), "N"},
                           });
-  options.add_options(
-      "Output",
-      {
-          {"json", "one JSON document instead of text"},
-          {"logits", "the raw outputs too"},
-          {"temperature", "divide the logits by T: above 1 evens the answer, below 1 sharpens it",
-           text_or("1"), "T"},
-          {"disable-heads", "attention heads to leave out, both numbers from 0", text(),
-           "LAYER:HEAD,..."},
-      });
+  options.add_options("Output", {
+                                    {"json", "one JSON document instead of text"},
+                                    {"logits", "raw outputs as well"},
+                                    {"disable-heads", "attention heads to disable, counted from 0",
+                                     text(), "LAYER:HEAD,..."},
+                                });
+  add_temperature_option(options);
   add_quiet_option(options);
   add_model_options(options);
   add_merge_option(options);
@@ -58,7 +55,6 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   settings.model = parse_model_settings(arguments);
   ClassifierOptions& classifier = settings.model.classifier;
   const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
-  classifier.temperature = parse_positive("--temperature", text("temperature"));
   if (arguments.count("disable-heads"))
     classifier.disabled_heads = parse_heads("--disable-heads", text("disable-heads"));
   settings.files = arguments.unmatched();
@@ -93,7 +89,7 @@ class ClassifyRun {
   void add(const std::string& file) {
     ImageResult result{.file = file, .error = {}, .predictions = {}, .logits = {}};
     try {
-      // May finish the images before it, to make room.
+      // May finish the images before it, to free memory.
       images_.push_back(read_image_input(file, settings_.model.decoding(&budget_)));
       bytes_ += images_.back().pixels.size();
       result.damage = images_.back().damage;
@@ -108,13 +104,13 @@ class ClassifyRun {
     if (images_.size() == kBatchImages || bytes_ >= kBatchBytes) finish_batch();
   }
 
-  /// Called while another image is read, which has nothing to do with what goes wrong here.
+  /// Called while another image is read, which must not get the errors of this batch.
   void make_room() {
     try {
       finish_batch();
     } catch (...) {
       problem_ = std::current_exception();
-      images_.clear();  // or the image that is read would wait for their memory for ever
+      images_.clear();  // else the image that is being read would wait for their memory forever
     }
   }
 
@@ -135,7 +131,7 @@ class ClassifyRun {
     bytes_ = 0;
   }
 
-  /// Empty where an image of the batch cannot be answered: then each is answered alone.
+  /// Empty if an image of the batch fails: then each is run alone.
   std::vector<std::vector<float>> batch_logits() const {
     try {
       return classifier_.logits(images_);
@@ -183,9 +179,9 @@ class ClassifyRun {
   const Settings& settings_;
   const Classifier& classifier_;
   TextStyle style_;
-  patch::PixelBudget budget_;         ///< before the images, which give back to it
+  patch::PixelBudget budget_;  ///< declared before the images, which return their share to it
   std::vector<ImageResult> results_;  ///< of the batch, in order
-  std::vector<Image> images_;         ///< those of them that could be read
+  std::vector<Image> images_;         ///< the readable ones
   size_t bytes_ = 0;
   std::exception_ptr problem_;  ///< of a batch that was finished while another image was read
   bool written_ = false;
@@ -194,10 +190,7 @@ class ClassifyRun {
 
 int run(const cxxopts::ParseResult& arguments) {
   const Settings settings = parse_settings(arguments);
-  const Classifier classifier = load_classifier(settings.model);
-  if (classifier.config().head.classes == 0)
-    fail(settings.model.model, ": ", classifier.name(), " has no classifier, its output is ",
-         classifier.config().outputs(), " features; give a model with a classification head");
+  const Classifier classifier = load_with_classes(settings.model);
   return ClassifyRun(settings, classifier).classify_all();
 }
 

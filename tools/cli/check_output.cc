@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What makes a file the same by whatever name.
+/// Identifies a file under any of its names.
 using FileId = std::pair<dev_t, ino_t>;
 
 std::optional<FileId> id_of(const fs::path& path) {
@@ -55,6 +55,17 @@ void check_outputs(const std::vector<fs::path>& outputs, const std::vector<fs::p
       fail_usage(output.string(), ": the output would overwrite the input ", found->second.string(),
                  "; give another name");
   }
+}
+
+void fail_ending(const fs::path& output, std::vector<std::string_view> endings) {
+  const bool standard_output = std::erase(endings, "-") != 0;
+  std::string list;
+  for (size_t i = 0; i < endings.size(); ++i) {
+    if (i != 0) list += i + 1 == endings.size() ? " or " : ", ";
+    list += endings[i];
+  }
+  fail_usage("option '--output' got '", output.string(), "', expected a name that ends in ", list,
+             standard_output ? ", or - for standard output" : "");
 }
 
 }  // namespace vit::tools

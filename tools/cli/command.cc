@@ -11,8 +11,8 @@ namespace vit::tools {
 namespace {
 
 /// The order of the groups of options in every help text.
-constexpr std::array kGroups{"",    "Map",           "Picture", "Model",  "Learning", "Images",
-                             "Run", "Many machines", "Image",   "Output", "Machine"};
+constexpr std::array kGroups{"",    "Map",    "Picture",       "Model", "Learning", "Images",
+                             "Run", "Limits", "Many machines", "Image", "Output",   "Machine"};
 
 /// Commands that had another name in earlier versions.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kRenamed{
@@ -40,7 +40,7 @@ std::string overview(Commands commands) {
   }
   return text +
          "\n"
-         "  vit COMMAND --help   what a command can do, with examples\n"
+         "  vit COMMAND --help   options of a command, with examples\n"
          "  vit --version        the version\n";
 }
 

@@ -10,7 +10,7 @@
 
 namespace vit::tools {
 
-/// What a command line may hold besides options.
+/// Operands of a command line.
 struct Operands {
   size_t least = 0;
   size_t most = std::numeric_limits<size_t>::max();

@@ -23,7 +23,7 @@ gradient::Network<float> load_network(const ModelSettings& settings, const Class
 }
 
 bool explainable(const ModelConfig& config) {
-  return config.head.classes != 0 && config.encoder.attention != AttentionKind::kDifferential;
+  return config.head.classes != 0 && gradient::without_backward_pass(config).empty();
 }
 
 void check_attention_size(const Classifier& classifier) {

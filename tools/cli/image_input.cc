@@ -48,8 +48,7 @@ ImageFiles image_files(const std::vector<std::string>& operands) {
 
 patch::Image read_image_input(const std::string& file, const patch::DecodeOptions& options) {
   if (file == kStandardInput)
-    return patch::decode(patch::read_image_bytes(STDIN_FILENO, shown_name(file)), shown_name(file),
-                         options);
+    return patch::decode(patch::open_source(STDIN_FILENO, shown_name(file)), options);
   std::error_code unreadable;  // reading the file reports it
   if (std::filesystem::is_directory(file, unreadable))
     fail(file, ": is a folder, expected an image; give its files, such as ", file,

@@ -9,7 +9,7 @@
 
 namespace vit::tools {
 
-/// What stands for standard input among file names.
+/// The name of standard input among file names.
 inline constexpr const char* kStandardInput = "-";
 
 /// Throws a UsageError if standard input is given twice, or is a terminal.
@@ -23,11 +23,11 @@ struct ImageFiles {
   data::SkippedFiles skipped;  ///< in the folders
 };
 
-/// Files as they are, of folders the images below them (vit/data/README.md). Throws an Error for a
+/// Files, and the images in folders (vit/data/README.md). Throws an Error for a
 /// folder without any.
 ImageFiles image_files(const std::vector<std::string>& operands);
 
-/// Writes a message that counts the files of the folders which are no images, if there are any.
+/// Writes a message that counts the other files in the folders, if there are any.
 void say_skipped(const data::SkippedFiles& skipped);
 
 /// The image of a file, or on standard input.

@@ -1,4 +1,4 @@
-/// The files that a model's weights lie in.
+/// The weight files of a model.
 #pragma once
 
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 namespace vit::tools {
 
-/// From a folder or a weight file: one file, or the parts of a model that is cut into several, in
-/// the order of their names.
+/// From a folder or a weight file: one file, or the shards of a sharded model, in the
+/// order of their names.
 std::vector<std::filesystem::path> weight_files(const std::filesystem::path& model);
 
 }  // namespace vit::tools

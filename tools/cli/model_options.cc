@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "patch/patchify.h"
+#include "tools/cli/served_model_options.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
 #include "weights/checkpoint.h"
@@ -17,7 +18,8 @@ namespace {
 PositionResampling parse_positions(const std::string& text) {
   using enum PositionResampling;
   std::vector<std::pair<std::string_view, PositionResampling>> choices;
-  for (const auto way : {kBilinear, kBilinearAlignCorners, kBicubic, kBicubicAntialias})
+  for (const auto way :
+       {kBilinear, kBilinearAlignCorners, kBicubic, kBicubicAntialias, kBilinearAntialias})
     choices.emplace_back(to_string(way), way);
   return parse_choice("--positions", text, choices);
 }
@@ -54,46 +56,55 @@ bool variable_is_set(const char* name) {
   return value != nullptr && *value != '\0';
 }
 
-/// A forgotten -m would otherwise pass unnoticed: the model answers whatever it is shown.
+/// A forgotten -m would otherwise go unnoticed.
 void name_default_model(const Classifier& classifier) {
   constexpr size_t kShown = 10;
   const auto& labels = classifier.labels();
   std::string known;
   for (size_t i = 0; i < std::min(kShown, labels.size()); ++i)
     known += (i == 0 ? ": " : ", ") + labels[i];
-  write_message("no -m given: the model that comes with vit answers; it knows " +
+  write_message("no -m given: using the bundled model, which knows " +
                 std::to_string(classifier.config().head.classes) + " classes" + known +
                 (labels.size() > kShown ? ", ..." : ""));
+}
+
+void add_options_of_model(cxxopts::Options& options, const char* max_pixels) {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  options.add_options(
+      "Image",
+      {
+          {"image-size", "another input size, in pixels", text(), "N|HxW"},
+          {"positions",
+           "resampling of the positions for it: bilinear, bilinear-align-corners, bicubic, "
+           "bicubic-antialias or bilinear-antialias",
+           text(), "HOW"},
+          {"exif", "the camera's orientation tag: apply or ignore", text()->default_value("apply"),
+           "HOW"},
+          {"max-pixels", kMaxPixelsHelp, text()->default_value(max_pixels), "N"},
+      });
+  options.add_options(
+      "Machine",
+      {
+          {"threads", "worker threads (default: all of the machine)", text(), "N"},
+          {"heads", "attention heads per layer, for a weight file that does not store them", text(),
+           "N"},
+          {"precision",
+           "arithmetic of the blocks' linear layers: f32, or int8 (1.5 to 2 times as fast, a "
+           "little "
+           "less accurate) (default: the format of the stored weights)",
+           text(), "TYPE"},
+          {"max-tokens", "largest number of tokens of a model (32768)", text(), "N"},
+      });
 }
 
 }  // namespace
 
 void add_model_options(cxxopts::Options& options) {
-  const auto text = [] { return cxxopts::value<std::string>(); };
-  options.add_options(
-      "Image",
-      {
-          {"image-size", "run the model at another input size, in pixels", text(), "N|HxW"},
-          {"positions",
-           "how positions are resampled for it: bilinear, bilinear-align-corners, bicubic or "
-           "bicubic-antialias",
-           text(), "HOW"},
-          {"exif", "the camera's orientation tag: apply or ignore", text()->default_value("apply"),
-           "HOW"},
-          {"max-pixels", kMaxPixelsHelp, text()->default_value("500M"), "N"},
-      });
-  options.add_options(
-      "Machine",
-      {
-          {"threads", "worker threads, all of the machine's unless given", text(), "N"},
-          {"heads", "attention heads per layer, for a weight file that does not say", text(), "N"},
-          {"precision",
-           "of the blocks' linear layers: f32, or int8 (1.5 to 2 times as fast, a little less "
-           "exact); "
-           "what the weights are stored in unless given",
-           text(), "TYPE"},
-          {"max-tokens", "refuse a model of more tokens (32768)", text(), "N"},
-      });
+  add_options_of_model(options, "500M");
+}
+
+void add_served_model_options(cxxopts::Options& options) {
+  add_options_of_model(options, "50M");
 }
 
 void add_merge_option(cxxopts::Options& options) {
@@ -104,10 +115,17 @@ void add_merge_option(cxxopts::Options& options) {
                         cxxopts::value<std::string>(), "N"}});
 }
 
-void add_quiet_option(cxxopts::Options& options) {
+void add_temperature_option(cxxopts::Options& options) {
   options.add_options(
-      "", {{"q,quiet",
-            "no word about the model where -m is not given, and about files that are no images"}});
+      "Output",
+      {{"temperature",
+        "divisor of the logits: above 1 flattens the probabilities, below 1 sharpens them",
+        cxxopts::value<std::string>()->default_value("1"), "T"}});
+}
+
+void add_quiet_option(cxxopts::Options& options) {
+  options.add_options("",
+                      {{"q,quiet", "no notes about the default model and about skipped files"}});
 }
 
 ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
@@ -133,6 +151,8 @@ ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
         "--precision", text("precision"), {{"f32", Precision::kF32}, {"int8", Precision::kInt8}});
   if (arguments.count("max-tokens"))
     options.most_tokens = parse_count("--max-tokens", text("max-tokens"), 1, size_t{1} << 40);
+  if (arguments.count("temperature"))
+    options.temperature = parse_positive("--temperature", text("temperature"));
   if (arguments.count("merge-tokens"))
     options.merge_tokens = parse_count("--merge-tokens", text("merge-tokens"), 0, 1'000'000);
   return settings;
@@ -170,6 +190,15 @@ Classifier load_classifier(const ModelSettings& settings) {
     blame_image_size(settings);
     throw;
   }
+}
+
+Classifier load_with_classes(const ModelSettings& settings) {
+  Classifier classifier = load_classifier(settings);
+  if (classifier.config().head.classes == 0)
+    fail(settings.model, ": ", classifier.name(), " has no classifier, its output is ",
+         classifier.config().outputs(),
+         " features; give a model with a classifier, or write the features with vit embed");
+  return classifier;
 }
 
 std::vector<HeadId> parse_heads(std::string_view option, std::string_view text) {

@@ -1,4 +1,4 @@
-/// The options by which a subcommand gets at its model and its images.
+/// Options for the model and the images, shared by the commands.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace vit::tools {
 
-/// What -m takes.
+/// Help text of -m.
 constexpr const char* kModelHelp =
-    "a folder with weights and config.json, a weight file or a pulled model; unless given, "
-    "$VIT_MODEL or the model that comes with vit";
+    "a folder with weights and config.json, a weight file or a pulled model (default: "
+    "$VIT_MODEL or the bundled model)";
 
 struct ModelSettings {
-  std::string model;   ///< empty: $VIT_MODEL or the one that comes with vit
-  bool quiet = false;  ///< no word about the model that was taken because none was given
+  std::string model;   ///< empty: $VIT_MODEL or the bundled one
+  bool quiet = false;  ///< no note about the default model
   patch::Exif exif = patch::Exif::kApply;
   size_t max_pixels = patch::kUsualMaxPixels;  ///< of an image, and of all that are held together
   ClassifierOptions classifier;
@@ -31,27 +31,32 @@ struct ModelSettings {
 /// --image-size, --positions, --exif and --max-pixels as the group "Image"; --threads, --heads and
 /// --precision as "Machine".
 void add_model_options(cxxopts::Options& options);
+/// --temperature, in the group "Output": for what prints probabilities.
+void add_temperature_option(cxxopts::Options& options);
 /// --merge-tokens, in the group "Machine": for what makes sense with fewer tokens.
 void add_merge_option(cxxopts::Options& options);
 ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments);
 
 /// A model that -m gives, or the operand before `others` other ones.
 struct ModelOperand {
-  std::string model;  ///< empty: $VIT_MODEL or the one that comes with vit
+  std::string model;  ///< empty: $VIT_MODEL or the bundled one
   std::vector<std::string> operands;
 };
 ModelOperand split_model(const cxxopts::ParseResult& arguments, size_t others);
 
-/// --quiet, for commands that have nothing else to be quiet about.
+/// --quiet, for commands without other uses of it.
 void add_quiet_option(cxxopts::Options& options);
 
-/// Says on standard error which model answers where none was given. Throws a UsageError where
-/// --image-size does not fit the model, an Error for anything else.
+/// Writes a note on standard error if no model was given. Throws a UsageError if --image-size does
+/// not fit the model, an Error for anything else.
 Classifier load_classifier(const ModelSettings& settings);
 
-/// What --max-pixels takes.
+/// As load_classifier(). Throws an Error if the model has no classes.
+Classifier load_with_classes(const ModelSettings& settings);
+
+/// Help text of --max-pixels.
 constexpr const char* kMaxPixelsHelp =
-    "largest image that is read, and the most pixels that all threads hold at the same time; "
+    "pixels of the largest image to read, and of all images in memory at a time; "
     "such as 500M";
 
 /// "L:H,L:H": heads of layers, both from 0.

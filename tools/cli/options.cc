@@ -10,7 +10,7 @@
 namespace vit::tools {
 namespace {
 
-/// An option that had another name in earlier versions. Others are near enough to be suggested.
+/// An option that was renamed. Others are close enough to be suggested.
 constexpr std::pair<const char*, const char*> kRenamed{"ablate", "disable-heads"};
 
 std::vector<std::string> long_names(const cxxopts::Options& options) {
@@ -85,7 +85,7 @@ std::string help_text(cxxopts::Options& options, const std::vector<std::string>&
                       std::string_view examples) {
   options.set_width(std::clamp<size_t>(terminal_columns(), 60, 100));
   std::string text = options.help(groups) + "\nExamples:\n" + std::string(examples);
-  // cxxopts leaves a blank where it broke a line.
+  // cxxopts leaves trailing blanks at line breaks.
   for (size_t at = text.find(" \n"); at != text.npos; at = text.find(" \n")) text.erase(at, 1);
   return text;
 }
@@ -119,6 +119,13 @@ float parse_positive(std::string_view option, std::string_view text) {
   const auto value = to_number<float>(text);
   if (!value || !std::isfinite(*value) || *value <= 0.0f)
     fail_usage("option '", option, "' got '", text, "', expected a number above 0");
+  return *value;
+}
+
+double parse_probability(std::string_view option, std::string_view text) {
+  const auto value = to_number<double>(text);
+  if (!value || !(*value >= 0.0 && *value <= 1.0))
+    fail_usage("option '", option, "' got '", text, "', expected a number from 0 to 1");
   return *value;
 }
 

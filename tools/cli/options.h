@@ -1,4 +1,4 @@
-/// What the option parsing of all subcommands has in common: messages that say got and expected.
+/// Option parsing shared by the commands, with messages of what was given and expected.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,14 @@
 
 #include "tools/cli/suggest.h"
 #include "tools/cli/usage_error.h"
+#include "vit/base/enum_names.h"
 
 namespace vit::tools {
 
 /// A subcommand's arguments, without the program's and its own name.
 using Arguments = std::span<const char* const>;
 
-/// Throws UsageError, with the nearest option where one was mistyped. Operands are the result's
+/// Throws UsageError, with the nearest option for a mistyped one. Operands are the result's
 /// unmatched(): cxxopts would split them at commas if they were declared.
 cxxopts::ParseResult parse(cxxopts::Options& options, Arguments arguments);
 
@@ -28,8 +29,11 @@ std::string help_text(cxxopts::Options& options, const std::vector<std::string>&
 /// A whole number from `least` to `most`. `option` is as typed: "--top".
 size_t parse_count(std::string_view option, std::string_view text, size_t least, size_t most);
 
-/// A number of pixels, such as 1000000, 800k, 500M or 2G: thousands, millions, milliards.
+/// A number of pixels, such as 1000000, 800k, 500M or 2G: thousands, millions, billions.
 size_t parse_pixel_count(std::string_view option, std::string_view text);
+
+/// A number from 0 to 1.
+double parse_probability(std::string_view option, std::string_view text);
 
 /// A finite number above zero.
 float parse_positive(std::string_view option, std::string_view text);
@@ -48,6 +52,7 @@ PixelSize parse_pixel_size(std::string_view option, std::string_view text);
 [[noreturn]] void fail_choice(std::string_view option, std::string_view text,
                               std::span<const std::string> names);
 
+/// One of a command's own choices.
 template <typename T>
 T parse_choice(std::string_view option, std::string_view text,
                const std::vector<std::pair<std::string_view, T>>& choices) {
@@ -57,6 +62,13 @@ T parse_choice(std::string_view option, std::string_view text,
     names.emplace_back(name);
   }
   fail_choice(option, text, names);
+}
+
+/// All enumerators by their names.
+template <NamedEnum Enum>
+Enum parse_choice(std::string_view option, std::string_view text) {
+  if (const auto value = enum_named<Enum>(text)) return *value;
+  fail_usage("option '", option, "' got '", text, "', expected ", list_of_names<Enum>());
 }
 
 }  // namespace vit::tools

@@ -78,6 +78,10 @@ std::string progress_text(const DownloadState& state) {
   return left.empty() ? line : line + "  " + left;
 }
 
+std::string count_text(std::string_view what, std::uint64_t done, std::uint64_t total) {
+  return std::string(what) + " " + format_count(done) + " of " + format_count(total);
+}
+
 std::string percent_bar(double fraction) {
   const double shown = std::min(fraction, 1.0);
   return formatted("%3.0f%% ", 100.0 * shown) +

@@ -1,4 +1,4 @@
-/// Progress of a run: a bar on a terminal, elsewhere a line now and then.
+/// Progress of a run: a bar on a terminal, elsewhere an occasional line.
 #pragma once
 
 #include <chrono>
@@ -6,25 +6,26 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace vit::tools {
 
-/// How far a run over many rows is.
+/// Progress of a run over many rows.
 struct RunState {
   std::uint64_t done = 0;     ///< rows, those of earlier runs included
   std::uint64_t earlier = 0;  ///< rows of earlier runs
   std::uint64_t failed = 0;
-  std::optional<std::uint64_t> total;  ///< none: not counted yet, or not countable
+  std::optional<std::uint64_t> total;  ///< none: unknown
   double seconds = 0.0;                ///< of this run
 };
 
-/// How far a download is.
+/// Progress of a download.
 struct DownloadState {
   std::string name;
   std::uint64_t done = 0;
   std::optional<std::uint64_t> total;
   double bytes_per_second = 0.0;
-  std::optional<std::uint64_t> earlier{};  ///< bytes of earlier downloads: no speed of this one
+  std::optional<std::uint64_t> earlier{};  ///< bytes of earlier downloads, not part of the speed
 
   void advance(std::uint64_t bytes, double seconds);
 };
@@ -40,9 +41,12 @@ std::string progress_text(const RunState& state);
 /// percent_bar() and the text, for a terminal of this width.
 std::string progress_bar(const RunState& state, std::size_t columns);
 
+/// "features of training images 1,234 of 2,900"
+std::string count_text(std::string_view what, std::uint64_t done, std::uint64_t total);
+
 /// " 43% ████▎               ": the percentage and a bar.
 std::string percent_bar(double fraction);
-/// "0:42 left", empty where it is not known.
+/// "0:42 left", or empty if unknown.
 std::string time_left(std::uint64_t done, std::optional<std::uint64_t> total, double per_second);
 
 /// The one progress display: a line on standard error that overwrites itself on a terminal.
@@ -50,7 +54,7 @@ class ProgressLine {
  public:
   enum class Show { kOnTerminal, kAlsoElsewhere, kNever };
 
-  /// kAlsoElsewhere: a message now and then where standard error is no terminal.
+  /// kAlsoElsewhere: an occasional message if standard error is not a terminal.
   explicit ProgressLine(Show show = Show::kOnTerminal);
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;

@@ -3,7 +3,7 @@
 namespace vit::tools {
 namespace {
 
-// A handler can reach nothing but globals.
+// A signal handler can only use globals.
 std::atomic<bool> stop_requested{false};
 std::atomic<int> signal_number{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
@@ -11,7 +11,7 @@ static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_alw
 void request_stop(int number) {
   int none = 0;
   if (!signal_number.compare_exchange_strong(none, number)) {
-    // A second one: do not wait any longer. It stays blocked until this function returns.
+    // The second signal ends the program. It stays blocked until this function returns.
     std::signal(number, SIG_DFL);
     std::raise(number);
   }

@@ -1,4 +1,4 @@
-/// Ctrl-C and a batch system's request to end, as a flag.
+/// SIGINT and SIGTERM as a flag.
 #pragma once
 
 #include <array>
@@ -7,8 +7,8 @@
 
 namespace vit::tools {
 
-/// While it lives, the first SIGINT or SIGTERM sets the flag; a second one, of either kind, ends
-/// the program. One that was ignored before, as in a shell's background, stays ignored.
+/// During its lifetime the first SIGINT or SIGTERM sets the flag; a second one, of either kind,
+/// ends the program. A signal that was ignored before, as in a shell's background, stays ignored.
 class StopSignals {
  public:
   StopSignals();

@@ -30,7 +30,7 @@ std::string nearest(std::string_view typed, std::span<const std::string> candida
     return *std::ranges::find_if(candidates, begins_with_typed);
 
   std::string best;
-  // One slip in three letters is a slip; more is another word.
+  // One typing mistake per three letters; with more it is another word.
   size_t best_distance = typed.size() / 3 + 2;
   for (const auto& candidate : candidates) {
     const size_t distance = edit_distance(typed, candidate);

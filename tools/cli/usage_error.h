@@ -1,4 +1,4 @@
-/// What the person at the keyboard got wrong, as against what a file did.
+/// Errors in the command line, as opposed to those in files.
 #pragma once
 
 #include "vit/base/error.h"

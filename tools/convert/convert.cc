@@ -29,11 +29,11 @@ void add_options(cxxopts::Options& options) {
       "", {
               {"m,model", kModelHelp, text(), "MODEL"},
               {"dtype",
-               "f32, f16 or bf16 for the large weights, or int8 for those of the blocks; unless "
-               "given, what the model has, so that nothing is lost",
+               "f32, f16 or bf16 for the large weights, or int8 for those of the blocks "
+               "(default: the format of the model, without loss)",
                text(), "TYPE"},
               {"force", "overwrite OUTPUT"},
-              {"heads", "attention heads, for a weight file that does not say", text(), "N"},
+              {"heads", "attention heads, for a weight file that does not store them", text(), "N"},
           });
 }
 
@@ -49,8 +49,8 @@ int run(const cxxopts::ParseResult& parsed) {
   const fs::path output = operands.front();
   // One operand alone is more often a model whose output was forgotten.
   if (model.empty() && output.extension() != ".safetensors")
-    fail_usage("'", output.string(), "' names no file to write, expected OUTPUT.safetensors; the ",
-               "model comes before it or with -m");
+    fail_usage("'", output.string(), "' is not a file to write, expected OUTPUT.safetensors; the ",
+               "model is given before it or with -m");
   const auto chosen = dtype_in(parsed);
   const size_t heads = parsed.count("heads")
                            ? parse_count("--heads", parsed["heads"].as<std::string>(), 1, 1024)

@@ -1,4 +1,4 @@
-/// Pictures made by us: plain RGB images that boxes, other pictures and text are drawn on.
+/// Drawing on plain RGB images: boxes, other pictures and text.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,6 @@
 
 namespace vit::tools {
 
-using interpret::Colour;
 using patch::Image;
 using std::size_t;
 
@@ -28,7 +27,7 @@ struct Box {
 
 Image blank(size_t width, size_t height, Colour colour = kPaper);
 
-/// What lies beyond the picture is left out.
+/// Parts outside of the picture are clipped.
 void fill(Image& image, const Box& box, Colour colour);
 /// A frame of `thickness` pixels just inside the box.
 void frame(Image& image, const Box& box, size_t thickness, Colour colour);

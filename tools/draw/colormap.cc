@@ -5,10 +5,10 @@
 #include <numbers>
 #include <span>
 
-namespace vit::interpret {
+namespace vit::tools {
 namespace {
 
-/// A stop on the way of a colour map, in Oklch: lightness and chroma as the eye sees them, hue in
+/// A stop of a colour map, in Oklch: perceived lightness and chroma, hue in
 /// degrees. Between stops the three are interpolated, so that equal steps of a number look equal.
 struct Stop {
   double at;
@@ -54,7 +54,7 @@ std::span<const Stop> stops_of(Colormap map) {
   return kGrayStops;
 }
 
-/// The brightness of a screen's lamps, from 0 to 1 where a screen can show the colour.
+/// Linear RGB, from 0 to 1 if a screen can show the colour.
 using Light = std::array<double, 3>;
 
 bool visible(const Light& light) {
@@ -68,7 +68,7 @@ std::uint8_t to_byte(double linear) {
   return static_cast<std::uint8_t>(std::lround(255.0 * encoded));
 }
 
-/// Björn Ottosson's Oklab to light: two matrices with a cube between them.
+/// Björn Ottosson's Oklab to linear RGB: two matrices with a cube between them.
 Light from_oklch(double lightness, double chroma, double hue) {
   const double angle = hue * std::numbers::pi / 180.0;
   const double a = chroma * std::cos(angle), b = chroma * std::sin(angle);
@@ -81,8 +81,8 @@ Light from_oklch(double lightness, double chroma, double hue) {
           -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s};
 }
 
-/// A colour too strong for a screen is paled until it shows: lightness and hue stay, so that the
-/// map has no kinks.
+/// Reduces the chroma of a colour outside of the gamut: lightness and hue stay, so that the map has
+/// no kinks.
 Colour shown(double lightness, double chroma, double hue) {
   Light light = from_oklch(lightness, chroma, hue);
   double pale = 0.0, strong = chroma;
@@ -95,11 +95,6 @@ Colour shown(double lightness, double chroma, double hue) {
 }
 
 }  // namespace
-
-std::string_view to_string(Colormap map) {
-  constexpr std::array<std::string_view, 4> kNames{"inferno", "viridis", "turbo", "gray"};
-  return kNames[static_cast<size_t>(map)];
-}
 
 Colour colour_of(Colormap map, double value) {
   const std::span<const Stop> stops = stops_of(map);
@@ -121,4 +116,4 @@ Palette palette(Colormap map) {
   return colours;
 }
 
-}  // namespace vit::interpret
+}  // namespace vit::tools

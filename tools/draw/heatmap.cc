@@ -86,7 +86,7 @@ std::vector<float> upsampled(std::span<const float> map, GridSize grid, const Bo
 Image overlay(const Image& image, std::span<const float> map, GridSize grid,
               const OverlayLook& look) {
   const auto values = upsampled(map, grid, {0, 0, image.width, image.height}, look.upsampling);
-  const interpret::Palette colours = interpret::palette(look.scale.colormap);
+  const Palette colours = palette(look.scale.colormap);
   Image out = image;
   for (size_t i = 0; i < values.size(); ++i) {
     std::uint8_t* pixel = &out.pixels[3 * i];
@@ -105,7 +105,7 @@ Image overlay(const Image& image, std::span<const float> map, GridSize grid,
 Image heat_cells(std::span<const float> numbers, size_t cols, size_t cell,
                  const ColourScale& scale) {
   const size_t rows = numbers.size() / cols;
-  const interpret::Palette colours = interpret::palette(scale.colormap);
+  const Palette colours = palette(scale.colormap);
   Image out = blank(cols * cell, rows * cell);
   for (size_t i = 0; i < rows * cols; ++i)
     fill(out, {i % cols * cell, i / cols * cell, cell, cell}, colours[scale.index(numbers[i])]);
@@ -153,7 +153,7 @@ std::vector<double> round_numbers(double low, double high) {
 void colour_bar(Image& image, const Box& box, const ColourScale& scale, const BarLabels& labels) {
   constexpr size_t kColours = 18;
   constexpr double kHeight = 11.0;
-  const interpret::Palette colours = interpret::palette(scale.colormap);
+  const Palette colours = palette(scale.colormap);
   const size_t tip = labels.clipped ? kColours / 2 : 0;  // the bar goes on
   for (size_t y = 0; y < tip; ++y)
     fill(image, {box.x + tip - 1 - y, box.y + y, 2 * (y + 1), 1}, colours[255]);

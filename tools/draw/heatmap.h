@@ -1,4 +1,4 @@
-/// Numbers per patch, laid over an image.
+/// Heat maps: numbers per patch over an image.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,25 @@
 
 #include "tools/draw/canvas.h"
 #include "vit/base/config.h"
+#include "vit/base/enum_names.h"
 
 namespace vit::tools {
 
 enum class Upsampling { kNearest, kBilinear, kBicubic };
 
-/// Which number gets which colour: `low` and below the first, `high` and above the last.
+constexpr auto enum_names(Upsampling) {
+  using enum Upsampling;
+  return std::to_array<EnumName<Upsampling>>(
+      {{kNearest, "nearest"}, {kBilinear, "bilinear"}, {kBicubic, "bicubic"}});
+}
+
+/// Maps `low` and below to the first colour, `high` and above to the last.
 struct ColourScale {
-  interpret::Colormap colormap = interpret::Colormap::kInferno;
+  Colormap colormap = Colormap::kInferno;
   double low = 0.0;
   double high = 1.0;
 
-  /// From 0 to 1; NaN is 0, so that no number can lead out of a palette.
+  /// From 0 to 1; NaN is 0, so that every number has a colour.
   double place(double value) const;
   size_t index(double value) const;  ///< 0 to 255
 };
@@ -34,8 +41,8 @@ struct OverlayLook {
   Upsampling upsampling = Upsampling::kBicubic;
 };
 
-/// The image, half of its colours left, under those of the map. Where the map is low the image
-/// shines through more: alpha is taken to the power of 2 there, of 1 where the map is high.
+/// The image at half saturation under the colours of the map. The image is more visible where the
+/// map is low: alpha has the exponent 2 there, and 1 where the map is high.
 Image overlay(const Image& image, std::span<const float> map, GridSize grid,
               const OverlayLook& look);
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numeric>
 
-namespace vit::interpret {
+namespace vit::tools {
 namespace {
 
-/// Sorting needs an order, which NaN has none of.
+/// NaN cannot be sorted.
 std::vector<float> finite_or_zero(std::span<const float> map) {
   std::vector<float> values(map.begin(), map.end());
   for (float& value : values)
@@ -27,7 +27,7 @@ std::vector<std::uint8_t> mass_set(std::span<const float> map, double fraction) 
   for (const float value : values) total += std::max(value, 0.0f);
 
   std::vector<std::uint8_t> members(map.size());
-  // A hair below, so that the rounding of the numbers themselves does not call in one more.
+  // Slightly below, so that rounding does not add one more.
   const double wanted = fraction * total * (1.0 - 1e-6);
   double held = 0.0;
   for (const size_t i : order) {
@@ -49,4 +49,4 @@ double percentile(std::span<const float> map, double percent) {
   return sorted[below] * (1.0 - part) + sorted[above] * part;
 }
 
-}  // namespace vit::interpret
+}  // namespace vit::tools

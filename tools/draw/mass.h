@@ -1,4 +1,4 @@
-/// A map over the patches, made fit to be looked at.
+/// Mass sets and percentiles of a map over the patches.
 #pragma once
 
 #include <cstddef>
@@ -6,16 +6,16 @@
 #include <span>
 #include <vector>
 
-namespace vit::interpret {
+namespace vit::tools {
 
 using std::size_t;
 
-/// The smallest set that holds at least `fraction` of the mass: 1 for its members. Of equal ones
-/// the earlier go in. Negative numbers count as nothing.
+/// The smallest set that holds at least `fraction` of the mass: 1 for its members. Among equal
+/// ones the first are chosen. Negative numbers count as 0.
 std::vector<std::uint8_t> mass_set(std::span<const float> map, double fraction);
 
-/// The value that `percent` of the numbers do not exceed, interpolated between neighbours; 0 of
-/// nothing.
+/// The value that `percent` of the numbers do not exceed, interpolated between neighbours; 0 if
+/// there are none.
 double percentile(std::span<const float> map, double percent);
 
-}  // namespace vit::interpret
+}  // namespace vit::tools

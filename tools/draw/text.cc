@@ -1,5 +1,5 @@
-// OpenCV's plotter font, drawn several times too large and averaged down: even strokes, smooth
-// edges, and letters that may stand between pixels.
+// OpenCV's plotter font, drawn several times larger and averaged down: even strokes, smooth
+// edges, and sub-pixel positions.
 #include <algorithm>
 #include <cmath>
 #include <opencv2/imgproc.hpp>
@@ -16,7 +16,7 @@ constexpr double kCapital = 21.0;  // height of this font's capitals at scale 1
 
 struct Rendered {
   cv::Mat coverage;  // 0 to 255
-  int baseline = 0;  // row that letters stand on
+  int baseline = 0;  // row of the baseline
   int left = 0;      // column of the text's left end
 };
 
@@ -38,7 +38,7 @@ std::string plain(std::string_view text) {
   return ascii;
 }
 
-/// `shift` is the part of a pixel by which the text stands to the right.
+/// `shift` is the horizontal offset in parts of a pixel.
 Rendered render(const std::string& text, const TextLook& look, double shift) {
   int below = 0;
   const cv::Size size = cv::getTextSize(text, kFont, font_scale(look), stroke(look), &below);

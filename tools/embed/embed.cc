@@ -6,6 +6,7 @@
 #include "patch/image/pixel_budget.h"
 #include "tools/batch/results/header.h"
 #include "tools/batch/run.h"
+#include "tools/cli/check_output.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
 #include "vit/model/features.h"
@@ -31,14 +32,14 @@ void add_options(cxxopts::Options& options) {
       "", {
               {"m,model", kModelHelp, text(), "MODEL"},
               {"o,output",
-               "where the rows go: .npy, with a list of them in OUT.npy.jsonl; .jsonl; or - for "
+               "file for the rows: .npy, with a list of them in OUT.npy.jsonl; .jsonl; or - for "
                "JSONL on standard output",
                text(), "OUT"},
               {"features",
-               "cls: the class token; mean: the mean of the patches; patches: each of them. cls "
-               "where the model has it unless given, else mean",
+               "cls: the class token; mean: the mean of the patches; patches: each of them "
+               "(default: cls if the model has it, else mean)",
                text(), "WHICH"},
-              {"normalize", "divide each vector by its length"},
+              {"normalize", "vectors of length 1"},
           });
   add_run_options(options);
   add_shard_options(options);
@@ -55,11 +56,10 @@ EmbedSettings parse_embed(const cxxopts::ParseResult& arguments) {
                                                {"patches", FeatureKind::kPatches}});
   settings.normalize = arguments.count("normalize") != 0;
   settings.run = parse_run_settings(arguments, settings.model.classifier.threads);
-  const auto kind = result_kind(settings.run.output);
-  if (!kind || kind == ResultKind::kCsv || kind == ResultKind::kSqlite)
-    fail_usage("option '--output' got '", settings.run.output.string(),
-               "', expected a name that ends in .npy or .jsonl, or - for standard output");
-  set_kind(settings.run, *kind);
+  using enum ResultKind;
+  const ResultKind kind = choose_by_ending<ResultKind>(
+      settings.run.output, {{".npy", kNumpy}, {".jsonl", kJsonl}, {"-", kStandardOutput}});
+  set_kind(settings.run, kind);
   return settings;
 }
 
@@ -115,9 +115,9 @@ Command embed_command() {
   return {.name = "embed",
           .summary = "write the features of whole folders",
           .description =
-              "Write the features of many images: vectors that are similar where images are. A row "
-              "for each\ninput, also for those that cannot be read (NaN). The same command again "
-              "resumes a run that\nwas stopped.",
+              "Write the features of many images: similar images have similar vectors. One row per "
+              "input, even\nif it cannot be read (NaN). The same command resumes a run that was "
+              "stopped.",
           .usage = "[-m MODEL] [OPTION...] INPUT... -o OUT",
           .examples = kExamples,
           .operands = kInputOperands,

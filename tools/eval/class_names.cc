@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kWordnetIdLength = 9;
 
-/// Small letters; blanks, - and _ alike, none at the ends.
+/// In lower case; blanks, - and _ are equal, none at the ends.
 std::string normalized(std::string_view name) {
   std::string plain;
   for (const char c : name) {
@@ -42,8 +42,8 @@ void note(std::map<std::string, std::vector<size_t>, std::less<>>& index, const 
   if (places.empty() || places.back() != place) places.push_back(place);
 }
 
-/// Whether the labels are ImageNet-1k's in its order. Lists differ in the spelling of some, but
-/// another order would agree in next to none.
+/// Whether the labels are ImageNet-1k's in its order. Lists differ in a few spellings, while
+/// another order would hardly agree at all.
 bool are_imagenet(const std::vector<std::string>& labels) {
   const auto known = weights::imagenet1k_classes();
   if (labels.size() != known.size()) return false;
@@ -92,7 +92,7 @@ std::optional<size_t> ClassNames::find_by_name(std::string_view name) const {
     const auto& places = found->second;
     if (places.size() > 1)
       fail("'", name, "' names ", places.size(), " classes of ", model_, ", among them ", places[0],
-           " and ", places[1], "; say which by index or WordNet id");
+           " and ", places[1], "; give the index or WordNet id");
     return places.front();
   }
   return std::nullopt;
@@ -120,7 +120,7 @@ std::optional<size_t> ClassNames::find(std::string_view name) const {
 }
 
 std::string ClassNames::explain(std::string_view name) const {
-  std::string text = "'" + std::string(name) + "' is no class of " + model_ +
+  std::string text = "'" + std::string(name) + "' is not a class of " + model_ +
                      " by name, WordNet id or index (0 to " + std::to_string(classes_ - 1) + ")";
   std::vector<std::string> candidates;
   for (const Index* index : {&whole_, &parts_, &other_names_})

@@ -1,4 +1,4 @@
-/// Which class of a model a folder or a CSV file means by a name.
+/// Finds the class of a model by the name in a folder or a CSV file.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +18,15 @@ std::string_view leading_wordnet_id(std::string_view text);
 
 class ClassNames {
  public:
-  /// `labels` may be fewer than the classes, or none. `model` opens messages about them.
+  /// `labels` may be fewer than the classes, or none. Messages start with `model`.
   ClassNames(std::string model, std::vector<std::string> labels, size_t classes);
 
   /// By name (a label, one of its comma-separated names, or another of ImageNet's names for it;
   /// case, blanks, - and _ do not matter), else by a leading WordNet id, else by index. None: no
-  /// class is meant. Throws an Error where a name means several.
+  /// such class. Throws an Error if a name is ambiguous.
   std::optional<size_t> find(std::string_view name) const;
 
-  /// Why `name` is none, with the class that may have been meant: "'tabbyy' is no class of …".
+  /// Why `name` is not a class, with a suggestion: "'tabbyy' is not a class of …".
   std::string explain(std::string_view name) const;
 
   std::string label(size_t index) const;

@@ -22,7 +22,7 @@ struct ClassFolder {
   size_t truth = 0;
 };
 
-/// data/ was given, its classes lie in data/val/.
+/// data/ was given, but its classes are in data/val/.
 bool holds_classes(const fs::path& folder, const ClassNames& names) {
   const auto inner = data::folders_in(folder);
   return !inner.empty() && std::ranges::all_of(inner, [&](const fs::path& path) {
@@ -40,8 +40,8 @@ bool holds_classes(const fs::path& folder, const ClassNames& names) {
   std::stable_partition(likely_first.begin(), likely_first.end(), std::not_fn(was_trained_on));
   for (const fs::path& path : likely_first)
     if (holds_classes(path, names))
-      fail(folder.string(), ": its folders are no classes of ", names.model(), ", but those in ",
-           path.string(), " are; did you mean that?");
+      fail(folder.string(), ": its folders are not classes of ", names.model(), ", but those in ",
+           path.string(), " are; did you mean that folder?");
   std::string more;
   constexpr size_t kShown = 5;
   for (size_t i = 1; i < std::min(unmatched.size(), kShown); ++i)
@@ -67,7 +67,7 @@ std::vector<ClassFolder> match_folders(const fs::path& folder, const std::vector
   return matched;
 }
 
-/// Lists images, and counts the files that are none.
+/// Lists images, and counts other files.
 using List = std::function<void(const TakeImage& take, data::SkippedFiles& skipped)>;
 
 List list_class_folders(std::vector<ClassFolder> folders) {
@@ -103,7 +103,7 @@ List list_named_files(const fs::path& folder, const ClassNames& names) {
   };
 }
 
-/// Which columns of a CSV file are meant.
+/// The columns of file and label in a CSV file.
 struct Columns {
   size_t file = 0;
   size_t label = 1;
@@ -166,7 +166,7 @@ LabelledFiles open_dataset(const data::Dataset& dataset, const std::string& path
   const auto samples = std::make_shared<std::vector<data::Sample>>(dataset.validation);
   for (data::Sample& sample : *samples) sample.label = classes[sample.label];
   LabelledFiles files{labelled_samples(*samples), samples->size(), {}};
-  // Whoever lists them keeps them.
+  // The source keeps them alive.
   files.source.list = [samples, list = files.source.list](const TakeImage& take) { list(take); };
   return files;
 }

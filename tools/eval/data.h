@@ -11,8 +11,8 @@
 
 namespace vit::tools {
 
-/// Those of a dataset in memory, which must outlive it. Samples of files of their own are read from
-/// them again, so that what training reduced is seen as it is.
+/// The samples of a dataset in memory, which must outlive it. Samples with a file are read again,
+/// so that images that were reduced for training have their full size.
 LabelledSource labelled_samples(const std::vector<data::Sample>& samples,
                                 size_t max_pixels = patch::kUsualMaxPixels);
 
@@ -22,13 +22,13 @@ struct LabelledFiles {
   data::SkippedFiles skipped;  ///< of a folder; IDX, CIFAR and CSV skip none
 };
 
-/// Listed twice, never held: once here, to count them and to be sure of every label before the
-/// first image runs, and once by the source. Throws an Error for a label that is no class.
+/// Listed twice and not stored: once here, to count them and to check every label before the first
+/// image runs, and once by the source. Throws an Error for a label that is not a class.
 ///
 /// A folder: folders named after classes, with images at any depth below; or images whose names
-/// begin with a WordNet id. CSV: file and label, in columns so named or the first two; a relative
-/// file lies beside the CSV. A folder of IDX or CIFAR files: its test part, held. `names` and
-/// the budget of `options` must outlive the source.
+/// begin with a WordNet id. CSV: file and label, in columns of these names or the first two;
+/// relative paths start at the folder of the CSV. A folder of IDX or CIFAR files: its test part, in
+/// memory. `names` and the budget of `options` must outlive the source.
 LabelledFiles open_labelled(const std::string& path, const ClassNames& names,
                             const patch::DecodeOptions& options);
 

@@ -8,6 +8,7 @@
 #include "tools/cli/model_options.h"
 #include "tools/cli/progress.h"
 #include "tools/eval/data.h"
+#include "tools/eval/predictions.h"
 #include "tools/eval/report.h"
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
@@ -22,6 +23,7 @@ constexpr std::string_view kExamples =
     "  vit eval -m deit_tiny_patch16_224 imagenet/val\n"
     "  vit eval -m mine.safetensors photos/ -o report\n"
     "  vit eval -m mine.safetensors labels.csv --json > figures.json\n"
+    "  vit eval -m mine.safetensors photos/ --calibrate calibrated.safetensors\n"
     "\n"
     "DATA is a folder of class folders (named by label, WordNet id or index), a folder of\n"
     "images whose names begin with a WordNet id, or a CSV file of file,label.\n";
@@ -30,8 +32,8 @@ struct Settings {
   ModelSettings model;
   std::string data;
   std::string output;
-  size_t worst = 24;
-  Views views = Views::kImage;
+  std::string calibrated;
+  EvaluationOptions evaluation;
   bool json = false;
   bool csv_safe = false;
 };
@@ -43,20 +45,44 @@ void add_options(cxxopts::Options& options) {
       {
           {"m,model", kModelHelp, text(), "MODEL"},
           {"o,output",
-           "a folder for index.html (figures, worst mistakes), confusion.csv, confusion.png and "
-           "classes.csv; or a name that ends in .html for the page alone",
+           "a folder for index.html (figures, worst mistakes), confusion.csv, confusion.png, "
+           "classes.csv and predictions.csv; or a name that ends in .html for the page alone",
            text(), "OUT"},
           {"worst", "mistakes shown on the page", text()->default_value("24"), "N"},
           {"tta",
-           "views of an image whose answers are averaged: none, or mirror for the image and its "
-           "mirror image at twice the time (none)",
+           "test-time augmentation: none, or mirror to average the answers for the image and its "
+           "mirror image, at twice the time (none)",
            text(), "VIEWS"},
+          {"calibrate",
+           "fit a temperature to these images and write the model with it to FILE: the same "
+           "classes, and a confidence that agrees with how often they are right",
+           text(), "FILE"},
+          {"abstain-below",
+           "one more row in the table of confidence levels: answers of at least P, 0 to 1", text(),
+           "P"},
+          {"force", "overwrite the FILE of --calibrate"},
           {"json", "one JSON document instead of text"},
           {"csv-safe",
-           "an apostrophe before cells of the .csv files that spreadsheets take for formulas"},
+           "apostrophe before cells of the .csv files that spreadsheets would read as formulas"},
       });
+  add_temperature_option(options);
   add_quiet_option(options);
   add_model_options(options);
+  add_merge_option(options);
+}
+
+void check_calibration(const Settings& settings, bool force) {
+  if (settings.calibrated.empty()) return;
+  if (settings.evaluation.views != Views::kImage)
+    fail_usage("--calibrate is for the answers to single images; leave out --tta mirror");
+  if (settings.model.classifier.temperature != 1.0f)
+    fail_usage("--calibrate fits the temperature itself; leave out --temperature");
+  if (!settings.calibrated.ends_with(".safetensors"))
+    fail_usage("option '--calibrate' got '", settings.calibrated,
+               "', expected a file that ends in .safetensors");
+  check_folder_of(settings.calibrated);
+  if (std::filesystem::exists(settings.calibrated) && !force)
+    fail(settings.calibrated, ": exists already; --force overwrites it");
 }
 
 Settings parse_settings(const cxxopts::ParseResult& arguments) {
@@ -64,15 +90,18 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   settings.model = parse_model_settings(arguments);
   settings.data = arguments.unmatched().front();
   if (arguments.count("output")) settings.output = arguments["output"].as<std::string>();
-  settings.worst = parse_count("--worst", arguments["worst"].as<std::string>(), 0, 1000);
+  settings.evaluation.worst = parse_count("--worst", arguments["worst"].as<std::string>(), 0, 1000);
   if (arguments.count("tta"))
-    settings.views =
-        parse_choice<Views>("--tta", arguments["tta"].as<std::string>(),
-                            {{"none", Views::kImage}, {"mirror", Views::kImageAndMirror}});
+    settings.evaluation.views = parse_choice<Views>("--tta", arguments["tta"].as<std::string>());
+  if (arguments.count("abstain-below"))
+    settings.evaluation.abstain_below =
+        parse_probability("--abstain-below", arguments["abstain-below"].as<std::string>());
+  if (arguments.count("calibrate")) settings.calibrated = arguments["calibrate"].as<std::string>();
+  check_calibration(settings, arguments.count("force") != 0);
   settings.json = arguments.count("json") != 0;
   settings.csv_safe = arguments.count("csv-safe") != 0;
   if (settings.csv_safe && (settings.output.empty() || settings.output.ends_with(".html")))
-    fail_usage("--csv-safe is for the .csv files of a report folder, expected -o FOLDER");
+    fail_usage("--csv-safe applies to the .csv files of a report folder, expected -o FOLDER");
   return settings;
 }
 
@@ -82,10 +111,16 @@ std::string progress_of(const Tally& tally, std::uint64_t images, double seconds
          formatted("%.0f images/s", static_cast<double>(tally.images()) / seconds);
 }
 
+/// What the answers are written to while they come.
+struct Outputs {
+  std::optional<PredictionsFile> predictions;
+  std::optional<TemperatureFit> fit;
+};
+
 Evaluation run_evaluation(const Settings& settings, const Classifier& classifier,
-                          const LabelledFiles& files) {
+                          const LabelledFiles& files, Outputs& outputs) {
   ProgressLine line;
-  const EvaluationHooks hooks{
+  EvaluationHooks hooks{
       .failed =
           [&](const Failure& failure) {
             line.clear();
@@ -95,28 +130,57 @@ Evaluation run_evaluation(const Settings& settings, const Classifier& classifier
           [&](const Tally& tally) {
             line.update([&](size_t) { return progress_of(tally, files.images, line.seconds()); });
           }};
-  return evaluate(classifier, files.source, settings.worst, hooks, settings.views);
+  if (outputs.predictions)
+    hooks.answered = [&](const LabelledImage& image, const Answer& answer) {
+      outputs.predictions->add(image, answer);
+    };
+  EvaluationOptions options = settings.evaluation;
+  options.fit = outputs.fit ? &*outputs.fit : nullptr;
+  return evaluate(classifier, files.source, options, hooks);
+}
+
+void check_model(const Settings& settings, const Classifier& classifier) {
+  if (classifier.config().head.multi_label && !settings.calibrated.empty())
+    fail(settings.model.model, ": ", classifier.name(),
+         " gives every class a probability of its own; a temperature is for a softmax");
+}
+
+void check_all_outputs(const Settings& settings) {
+  std::vector<std::filesystem::path> outputs;
+  if (!settings.output.empty()) outputs = evaluation_files(settings.output);
+  if (!settings.calibrated.empty()) outputs.emplace_back(settings.calibrated);
+  check_outputs(outputs, {settings.data, weights::find_model(settings.model.model)});
+}
+
+void write_calibrated(const Settings& settings, const TemperatureFit& fit) {
+  const double temperature = fit.temperature();
+  save_calibrated(settings.model.model, settings.model.classifier.heads, temperature,
+                  settings.calibrated);
+  if (!settings.model.quiet)
+    write_message(printable(settings.calibrated) + ": the model with its logits divided by " +
+                  formatted("%.4g", temperature));
 }
 
 int run(const cxxopts::ParseResult& arguments) {
   const Settings settings = parse_settings(arguments);
-  const Classifier classifier = load_classifier(settings.model);
-  const size_t classes = classifier.config().head.classes;
-  if (classes == 0)
-    fail(settings.model.model, ": ", classifier.name(), " has no classifier, its output is ",
-         classifier.config().outputs(), " features; give a model with a classification head");
-  const ClassNames names(classifier.name(), classifier.labels(), classes);
-  if (!settings.output.empty())
-    check_outputs(evaluation_files(settings.output),
-                  {settings.data, weights::find_model(settings.model.model)});
+  const Classifier classifier = load_with_classes(settings.model);
+  check_model(settings, classifier);
+  const ClassNames names(classifier.name(), classifier.labels(), classifier.config().head.classes);
+  check_all_outputs(settings);
   patch::PixelBudget budget(settings.model.max_pixels);
   const LabelledFiles files = open_labelled(settings.data, names, settings.model.decoding(&budget));
-  const Evaluation evaluation = run_evaluation(settings, classifier, files);
+  Outputs outputs;
+  if (const auto path = predictions_file(settings.output); !path.empty())
+    outputs.predictions.emplace(path, names, settings.csv_safe);
+  if (!settings.calibrated.empty()) outputs.fit.emplace();
+  const Evaluation evaluation = run_evaluation(settings, classifier, files, outputs);
   if (evaluation.tally.images() == 0)
     fail(settings.data, ": none of ", evaluation.unreadable, " images could be read");
   const EvaluationReport report{settings.data, names, evaluation, files.skipped, settings.csv_safe};
   write_output(settings.json ? evaluation_json(report) : evaluation_text(report));
+  if (outputs.predictions) outputs.predictions->commit();
   if (!settings.output.empty()) write_evaluation(settings.output, report, files.source.read);
+  if (outputs.fit) write_calibrated(settings, *outputs.fit);
   if (!settings.model.quiet) say_skipped(files.skipped);
   return evaluation.unreadable == 0 ? 0 : 1;
 }
@@ -124,17 +188,18 @@ int run(const cxxopts::ParseResult& arguments) {
 }  // namespace
 
 Command eval_command() {
-  return {.name = "eval",
-          .summary = "say how often a model is right, and where it is wrong",
-          .description = "Say how often a model is right, and where it is wrong.",
-          .usage = "[-m MODEL] [OPTION...] DATA",
-          .examples = kExamples,
-          .operands = {.least = 1,
-                       .most = 1,
-                       .noun = "operand",
-                       .expected = "one: a folder of class folders, or a CSV file of file,label"},
-          .add_options = add_options,
-          .run = run};
+  return {
+      .name = "eval",
+      .summary = "measure the accuracy of a model on labelled images",
+      .description = "Measure the accuracy of a model on labelled images, and show its mistakes.",
+      .usage = "[-m MODEL] [OPTION...] DATA",
+      .examples = kExamples,
+      .operands = {.least = 1,
+                   .most = 1,
+                   .noun = "operand",
+                   .expected = "one: a folder of class folders, or a CSV file of file,label"},
+      .add_options = add_options,
+      .run = run};
 }
 
 }  // namespace vit::tools

@@ -1,4 +1,4 @@
-/// vit eval: how often a model is right.
+/// vit eval: the accuracy of a model.
 #pragma once
 
 #include "tools/cli/command.h"

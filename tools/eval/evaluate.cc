@@ -10,16 +10,17 @@
 namespace vit::tools {
 namespace {
 
-/// Images between two looks at what was found. The workers wait for each other there, so not few.
+/// Images per round. The workers wait for each other after each, so there must be many.
 constexpr size_t kImagesAtOnce = 256;
 
 struct Found {
   Answer answer;
+  std::vector<double> losses;  // at each temperature
   std::string error;
   bool damaged = false;
 };
 
-/// Planes [3, height·width] from right to left.
+/// Mirrors planes [3, height·width].
 void mirror(MatrixView planes, size_t width) {
   for (size_t c = 0; c < planes.rows; ++c)
     for (size_t at = 0; at < planes.cols; at += width)
@@ -28,14 +29,16 @@ void mirror(MatrixView planes, size_t width) {
 
 class Run {
  public:
-  Run(const Classifier& classifier, const LabelledSource& source, size_t worst,
-      const EvaluationHooks& hooks, Views views)
+  Run(const Classifier& classifier, const LabelledSource& source, const EvaluationOptions& options,
+      const EvaluationHooks& hooks)
       : classifier_(classifier),
         source_(source),
         hooks_(hooks),
-        views_(views),
-        worst_(worst),
-        result_{.tally = Tally(classifier.config().head.classes), .worst = {}, .failures = {}} {}
+        options_(options),
+        worst_(options.worst),
+        result_{.tally = Tally(classifier.config().head.classes, options.abstain_below),
+                .worst = {},
+                .failures = {}} {}
 
   Evaluation finish() {
     source_.list([&](LabelledImage image) {
@@ -52,7 +55,7 @@ class Run {
     found_.assign(waiting_.size(), {});
     classifier_.for_each(waiting_.size(), [&](size_t i, Runner& runner) {
       try {
-        found_[i].answer = answer(waiting_[i], runner, found_[i].damaged);
+        answer(waiting_[i], runner, found_[i]);
       } catch (const std::bad_alloc&) {
         found_[i].error = waiting_[i].name + ": out of memory";
       } catch (const std::exception& error) {
@@ -64,34 +67,38 @@ class Run {
     if (hooks_.progressed) hooks_.progressed(result_.tally);
   }
 
-  Answer answer(const LabelledImage& image, Runner& runner, bool& damaged) {
+  void answer(const LabelledImage& image, Runner& runner, Found& found) {
     {
       const Image pixels = source_.read(image);
-      damaged = !pixels.damage.empty();
+      found.damaged = !pixels.damage.empty();
       runner.prepare(pixels);
     }
-    std::vector<float> probabilities = run_view(image.name, runner);
-    if (views_ == Views::kImageAndMirror) {
+    const std::span<const float> logits = run_view(image.name, runner);
+    std::vector<float> probabilities = classifier_.probabilities(logits);
+    if (options_.fit != nullptr) found.losses = TemperatureFit::losses(logits, image.truth);
+    if (options_.views == Views::kImageAndMirror) {
       mirror(runner.pixels(), classifier_.recipe().crop_width);
-      const std::vector<float> mirrored = run_view(image.name, runner);
+      const auto mirrored = classifier_.probabilities(run_view(image.name, runner));
       for (size_t i = 0; i < mirrored.size(); ++i)
         probabilities[i] = 0.5f * (probabilities[i] + mirrored[i]);
     }
-    return judge(probabilities, image.truth);
+    found.answer = judge(probabilities, image.truth);
   }
 
-  /// Of what the runner's pixels show.
-  std::vector<float> run_view(const std::string& name, Runner& runner) const {
+  /// Logits of what the runner's pixels show.
+  static std::span<const float> run_view(const std::string& name, Runner& runner) {
     const std::span<const float> logits = runner.logits();
     if (!std::ranges::all_of(logits, [](float x) { return std::isfinite(x); }))
-      fail(name, ": the model's answer is not a number");
-    return classifier_.probabilities(logits);
+      fail(name, ": the model's answer is NaN");
+    return logits;
   }
 
   void count(LabelledImage image, const Found& found) {
     if (found.error.empty()) {
       result_.tally.add(found.answer);
       result_.damaged += found.damaged ? 1 : 0;
+      if (options_.fit != nullptr) options_.fit->add(found.losses);
+      if (hooks_.answered) hooks_.answered(image, found.answer);
       if (!found.answer.right()) worst_.add({std::move(image), found.answer});
       return;
     }
@@ -108,7 +115,7 @@ class Run {
   const Classifier& classifier_;
   const LabelledSource& source_;
   const EvaluationHooks& hooks_;
-  Views views_;
+  const EvaluationOptions options_;
   std::vector<LabelledImage> waiting_;
   std::vector<Found> found_;  // for each of them
   WorstMistakes worst_;
@@ -141,9 +148,9 @@ std::vector<Mistake> WorstMistakes::sorted() const {
   return mistakes;
 }
 
-Evaluation evaluate(const Classifier& classifier, const LabelledSource& source, size_t worst,
-                    const EvaluationHooks& hooks, Views views) {
-  return Run(classifier, source, worst, hooks, views).finish();
+Evaluation evaluate(const Classifier& classifier, const LabelledSource& source,
+                    const EvaluationOptions& options, const EvaluationHooks& hooks) {
+  return Run(classifier, source, options, hooks).finish();
 }
 
 }  // namespace vit::tools

@@ -7,20 +7,22 @@
 #include <vector>
 
 #include "patch/image/image.h"
+#include "tools/eval/calibrate.h"
 #include "tools/eval/metrics.h"
+#include "vit/base/enum_names.h"
 #include "vit/model/classifier.h"
 
 namespace vit::tools {
 
 struct LabelledImage {
-  std::string name;          ///< for people: the path of a file
+  std::string name;          ///< for messages: the path of a file
   std::uint64_t number = 0;  ///< its place in the source
   size_t truth = 0;
 };
 
 using TakeImage = std::function<void(LabelledImage)>;
 
-/// Where images come from, one after the other. `read` is called by several threads and again, at
+/// A source of labelled images. `read` is called by several threads and again, at
 /// the end, for the images that are shown; it throws an Error for one that cannot be read.
 struct LabelledSource {
   std::function<void(const TakeImage& take)> list;
@@ -32,7 +34,8 @@ struct Mistake {
   Answer answer;
 };
 
-/// Surer and wrong is worse; then the less was left for the truth; then by name.
+/// A mistake with more confidence is worse; then one with less probability for the truth; then by
+/// name.
 bool worse(const Mistake& a, const Mistake& b);
 
 /// The worst of any number of mistakes, in the memory of those kept.
@@ -46,7 +49,7 @@ class WorstMistakes {
 
  private:
   size_t most_;
-  std::vector<Mistake> heap_;  ///< the mildest in front
+  std::vector<Mistake> heap_;  ///< the mildest first
 };
 
 struct Failure {
@@ -66,14 +69,28 @@ struct Evaluation {
 
 struct EvaluationHooks {
   std::function<void(const Failure&)> failed{};    ///< each of them, at once
-  std::function<void(const Tally&)> progressed{};  ///< every now and then
+  std::function<void(const Tally&)> progressed{};  ///< from time to time
+  /// Each image that was read, in the order of the source.
+  std::function<void(const LabelledImage&, const Answer&)> answered{};
 };
 
-/// What a model sees of an image. With several views its answer is the mean of their probabilities.
+/// The views of an image. With several views the answer is the mean of their probabilities.
 enum class Views { kImage, kImageAndMirror };
 
+constexpr auto enum_names(Views) {
+  using enum Views;
+  return std::to_array<EnumName<Views>>({{kImage, "none"}, {kImageAndMirror, "mirror"}});
+}
+
+struct EvaluationOptions {
+  size_t worst = 24;  ///< mistakes kept
+  Views views = Views::kImage;
+  std::optional<double> abstain_below{};
+  TemperatureFit* fit = nullptr;  ///< gets the losses of every image; not with several views
+};
+
 /// Memory does not depend on the number of images: each worker holds one.
-Evaluation evaluate(const Classifier& classifier, const LabelledSource& source, size_t worst,
-                    const EvaluationHooks& hooks = {}, Views views = Views::kImage);
+Evaluation evaluate(const Classifier& classifier, const LabelledSource& source,
+                    const EvaluationOptions& options = {}, const EvaluationHooks& hooks = {});
 
 }  // namespace vit::tools

@@ -58,6 +58,14 @@ double ConfidenceBin::accuracy() const {
   return images == 0 ? 0.0 : ratio(right, images);
 }
 
+Tally::Tally(size_t classes, std::optional<double> abstain_below) : classes_(classes) {
+  for (const double least : {0.5, 0.7, 0.8, 0.9, 0.95, 0.99}) levels_.push_back({.least = least});
+  if (!abstain_below) return;
+  const auto at = std::ranges::lower_bound(levels_, *abstain_below, {}, &ConfidenceLevel::least);
+  if (at == levels_.end() || at->least != *abstain_below)
+    levels_.insert(at, {.least = *abstain_below});
+}
+
 void Tally::add(const Answer& answer) {
   const std::uint64_t right = answer.right() ? 1 : 0;
   images_ += 1;
@@ -70,6 +78,11 @@ void Tally::add(const Answer& answer) {
   bin.images += 1;
   bin.right += right;
   bin.confidence += static_cast<std::uint64_t>(std::llround(answer.confidence * kUnits));
+  for (ConfidenceLevel& level : levels_) {
+    if (answer.confidence < level.least) break;
+    level.images += 1;
+    level.right += right;
+  }
   ++pairs_[{answer.truth, answer.predicted}];
 }
 

@@ -1,5 +1,5 @@
-/// How right the answers to many images are. Sums of whole numbers only: the same images give the
-/// same figures, in whatever order they come.
+/// Accuracy and calibration over many images. Sums of whole numbers only: the figures do not depend
+/// on the order of the images.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace vit::tools {
 
 using std::size_t;
 
-/// What a model said about one image whose class is known.
+/// The answer for one image of known class.
 struct Answer {
   size_t truth = 0;
   size_t predicted = 0;
@@ -31,7 +31,7 @@ Answer judge(std::span<const float> probabilities, size_t truth);
 
 struct ClassScore {
   std::uint64_t images = 0;     ///< whose class this is
-  std::uint64_t predicted = 0;  ///< that were taken for it
+  std::uint64_t predicted = 0;  ///< number of images classified as it
   std::uint64_t right = 0;
 
   std::optional<double> precision() const;  ///< none: never predicted
@@ -56,7 +56,14 @@ struct ConfidenceBin {
   double accuracy() const;
 };
 
-/// So many images of `truth` were taken for `predicted`.
+/// Images whose first answer has at least a probability.
+struct ConfidenceLevel {
+  double least = 0.0;
+  std::uint64_t images = 0;
+  std::uint64_t right = 0;
+};
+
+/// The number of images of `truth` that were classified as `predicted`.
 struct Confusion {
   size_t truth = 0;
   size_t predicted = 0;
@@ -69,7 +76,8 @@ class Tally {
  public:
   static constexpr size_t kBins = 15;  ///< as Guo et al. 2017 use
 
-  explicit Tally(size_t classes) : classes_(classes) {}
+  /// `abstain_below`, from 0 to 1, is one more confidence level.
+  explicit Tally(size_t classes, std::optional<double> abstain_below = std::nullopt);
 
   void add(const Answer& answer);
 
@@ -88,10 +96,14 @@ class Tally {
   /// |accuracy - confidence| of the bins, weighted by their images.
   double calibration_error() const;
 
+  /// In rising order: the images left, and how many are right, when answers below a
+  /// confidence are not counted.
+  const std::vector<ConfidenceLevel>& levels() const { return levels_; }
+
   std::uint64_t confused(size_t truth, size_t predicted) const;
   /// Ordered by truth, then by prediction; right answers included.
   std::vector<Confusion> confusions() const;
-  /// Wrong ones that came more than once, the most frequent first.
+  /// Wrong ones that occurred more than once, the most frequent first.
   std::vector<Confusion> most_confused(size_t most) const;
   /// Classes that are some image's truth or prediction, in order.
   std::vector<size_t> occurring() const;
@@ -104,6 +116,7 @@ class Tally {
   std::uint64_t in_top5_ = 0;
   std::vector<ClassScore> classes_;
   std::array<ConfidenceBin, kBins> bins_{};
+  std::vector<ConfidenceLevel> levels_;
   // Of 21,000² pairs few occur: memory is that of the pairs seen.
   std::map<std::pair<size_t, size_t>, std::uint64_t> pairs_;
 };

@@ -191,7 +191,11 @@ std::string evaluation_page(const EvaluationReport& report, const ReadImage& rea
 std::vector<fs::path> evaluation_files(const fs::path& output) {
   if (output.extension() == ".html") return {output};
   return {output / "confusion.csv", output / "confusion.png", output / "classes.csv",
-          output / "index.html"};
+          output / "index.html", predictions_file(output)};
+}
+
+fs::path predictions_file(const fs::path& output) {
+  return output.empty() || output.extension() == ".html" ? fs::path() : output / "predictions.csv";
 }
 
 void write_evaluation(const fs::path& output, const EvaluationReport& report,

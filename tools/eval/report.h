@@ -38,6 +38,9 @@ std::string evaluation_page(const EvaluationReport& report, const ReadImage& rea
 /// What write_evaluation() will write.
 std::vector<std::filesystem::path> evaluation_files(const std::filesystem::path& output);
 
+/// Where a PredictionsFile goes; empty where `output` is none or a page alone.
+std::filesystem::path predictions_file(const std::filesystem::path& output);
+
 /// A name that ends in .html: the page. Else a folder, made where it is missing: index.html,
 /// confusion.csv, confusion.png, classes.csv.
 void write_evaluation(const std::filesystem::path& output, const EvaluationReport& report,

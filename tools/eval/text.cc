@@ -40,6 +40,22 @@ std::string figures(const Tally& tally) {
                      "on average " + format_percent(tally.mean_confidence()) + " sure");
 }
 
+/// How many answers are left, and right, above each confidence.
+std::string confidence_table(const Tally& tally) {
+  std::string text = "\n  sure to at least    answers               right\n";
+  for (const ConfidenceLevel& level : tally.levels()) {
+    const double kept = static_cast<double>(level.images) / static_cast<double>(tally.images());
+    const std::optional<double> right =
+        level.images == 0
+            ? std::nullopt
+            : std::optional(static_cast<double>(level.right) / static_cast<double>(level.images));
+    text += "  " + padded(formatted("%g %%", 100.0 * level.least), 16) +
+            padded(format_count(level.images), 11) + padded(format_percent(kept), 10) +
+            padded(format_percent(right), 10) + "\n";
+  }
+  return text;
+}
+
 /// All classes with images in their order, or the weakest of many.
 std::vector<size_t> listed_classes(const Tally& tally) {
   std::vector<size_t> listed;
@@ -120,7 +136,7 @@ std::string evaluation_text(const EvaluationReport& report) {
   std::string text = printable(report.names.model()) + " on " + printable(report.data) + ": " +
                      format_count(tally.images()) + " images of " +
                      format_count(tally.classes_with_images()) + " classes\n\n" + figures(tally) +
-                     "\n" + class_table(report) + confusion_lines(report);
+                     confidence_table(tally) + "\n" + class_table(report) + confusion_lines(report);
   if (evaluation.unreadable != 0)
     text += "\n" + format_count(evaluation.unreadable) +
             " more could not be read and are in no figure\n";
@@ -149,10 +165,14 @@ std::string evaluation_json(const EvaluationReport& report) {
             {"damaged", evaluation.damaged},
             {"model", report.names.model()},
             {"data", report.data},
+            {"levels", Json::array()},
             {"classes", Json::array()},
             {"confusions", Json::array()},
             {"worst", Json::array()},
             {"failures", Json::array()}};
+  for (const ConfidenceLevel& level : tally.levels())
+    json["levels"].push_back(
+        {{"least", level.least}, {"images", level.images}, {"right", level.right}});
   for (const size_t i : tally.occurring()) json["classes"].push_back(class_json(report, i));
   for (const Confusion& c : tally.confusions())
     json["confusions"].push_back(

@@ -1,4 +1,4 @@
-// Everything around the image that can be chosen, and the keys.
+// The controls around the image, and the keyboard shortcuts.
 function radios(group, options, current, pick) {
   const box = $(group);
   for (const { value, text } of options) {
@@ -38,7 +38,7 @@ listeners.push(() => {
   $("query-hint").textContent = fixed ? "relevance starts from the class" : "or point at a patch of the image; click keeps it";
 });
 
-// A slider, what it says, and what it sets.
+// A slider, its label and its value.
 function slider(id, say) {
   const input = $(id);
   input.addEventListener("input", () => choose({ [id]: +input.value }));
@@ -86,11 +86,11 @@ $("theme").addEventListener("click", () => {
   root.dataset.theme = dark ? "light" : "dark";
 });
 
-// The arrows walk the thumbnails as they lie.
+// The arrow keys move through the thumbnails.
 $("walk-across").textContent = layersAcross ? "layers" : "heads";
 $("walk-down").textContent = layersAcross ? "heads" : "layers";
 
-// Heads in the order in which the arrows meet them: the fused ones, then 0, 1, …
+// Heads in the order of the arrow keys: the fused ones, then 0, 1, …
 const headOrder = () => [state.fusion, ...Array(heads).keys()];
 
 function walkHead(step) {
@@ -108,7 +108,7 @@ function walkPatch(down, right) {
   choose({ query: first + r * cols + c });
 }
 
-// Inside a group of choices the arrows go from one to the next.
+// Inside a group of choices the arrow keys select the next one.
 function walkRadios(radio, step) {
   const group = [...radio.parentElement.children];
   const next = group[(group.indexOf(radio) + step + group.length) % group.length];

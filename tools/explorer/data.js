@@ -1,4 +1,4 @@
-// What the page carries: facts as JSON, attention as bytes: the root of a weight's part of its row's maximum.
+// The data of the page: facts as JSON, attention as bytes (the square root of a weight's ratio to its row's maximum).
 const $ = (id) => document.getElementById(id);
 const facts = JSON.parse($("facts").textContent);
 const { layers, rows, cols, prefix } = facts;
@@ -48,17 +48,17 @@ function maxRow(layer, head, query, out) {
   for (let j = 0; j < tokens; ++j) out[j] = Math.max(out[j], scale * squares[roots[start + j]]);
 }
 
-// The queries behind a choice, with their weights: one token, or all patches alike.
-function asking(query) {
+// The tokens of a query, with their weights: one token, or all patches equally.
+function tokensOf(query) {
   if (query === "mean") return Array.from({ length: patches }, (_, i) => [first + i, 1 / patches]);
   return [[query, 1]];
 }
 
-// Where a query looks in one layer. `head`: a number, "mean" or "max".
+// The attention of a query in one layer. `head`: a number, "mean" or "max".
 function lookMap(layer, head, query) {
   const out = new Float32Array(tokens);
   if (layer === layers) return poolMap(head);
-  for (const [token, weight] of asking(query)) {
+  for (const [token, weight] of tokensOf(query)) {
     if (head === "max") {
       const largest = new Float32Array(tokens);
       for (let h = 0; h < heads; ++h) maxRow(layer, h, token, largest);
@@ -101,7 +101,7 @@ function fusedLayer(layer, fusion) {
 function rolloutMap(query, fusion) {
   let row = new Float32Array(tokens);
   if (query === "pool") row = poolMap("mean");
-  else for (const [token, weight] of asking(query)) row[token] += weight;
+  else for (const [token, weight] of tokensOf(query)) row[token] += weight;
   for (let layer = layers - 1; layer >= 0; --layer) {
     const fused = fusedLayer(layer, fusion);
     const next = row.map((value) => 0.5 * value);

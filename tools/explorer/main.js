@@ -1,4 +1,4 @@
-// The image is on the screen before a byte of attention is decoded.
+// The image is shown before any attention is decoded.
 window.addEventListener("hashchange", () => {
   fromHash();
   refresh();

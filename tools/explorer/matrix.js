@@ -1,4 +1,4 @@
-// A thumbnail for every layer and head, drawn for whoever looks.
+// A thumbnail for every layer and head, for the current query.
 const matrix = $("matrix");
 const thumbs = [];  // { layer, head, canvas, button }
 const headChoices = ["fused", ...Array(heads).keys()];
@@ -46,7 +46,7 @@ matrixRow([nameCell("", "columnheader", true), ...across.map((choice) => header(
 for (const row of down)
   matrixRow([header(!layersAcross, row, "rowheader"), ...across.map((col) => (layersAcross ? thumb(col, row) : thumb(row, col)))]);
 
-// Brings the chosen one into the strip, never the strip into the window; the focus goes along.
+// Scrolls the chosen one into view within the strip, without scrolling the window; the focus follows.
 function show(button) {
   const strip = matrix.parentElement, box = button.getBoundingClientRect(), around = strip.getBoundingClientRect();
   if (box.right > around.right || box.left < around.left + 60)

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using interpret::AttentionMaps;
 
-/// Digits enough for a screen; a page has room for no more.
+/// As many digits as a screen needs, to keep the page small.
 double rounded(double value, double unit) {
   return std::round(value / unit) * unit;
 }
@@ -29,7 +29,7 @@ Json head_facts(ConstMatrixView head, const interpret::TokenLayout& layout) {
           {"entropy", rounded(interpret::attention_entropy(head), 0.01)},
           {"prefix", rounded(interpret::mean_prefix_mass(head, layout), 1e-4)},
           {"pattern", interpret::describe(pattern, layout)},
-          {"kind", interpret::to_string(pattern.kind)},
+          {"kind", to_string(pattern.kind)},
           {"score", rounded(pattern.score, 0.01)}};
 }
 
@@ -53,11 +53,11 @@ Json query_name(const interpret::Query& query) {
 
 Json colormaps() {
   Json maps = Json::array();
-  for (const auto map : interpret::kColormaps) {
+  for (const auto& [map, name] : enum_names(Colormap{})) {
     std::string bytes;
-    for (const Colour& colour : interpret::palette(map))
+    for (const Colour& colour : palette(map))
       for (const std::uint8_t channel : colour) bytes += static_cast<char>(channel);
-    maps.push_back({{"name", interpret::to_string(map)}, {"colours", base64(bytes)}});
+    maps.push_back({{"name", name}, {"colours", base64(bytes)}});
   }
   return maps;
 }
@@ -71,13 +71,13 @@ std::vector<float> rounded_tokens(std::span<const float> tokens) {
 }
 
 Json facts(const ExplorerInput& input) {
-  const Study& study = input.study;
-  const AttentionMaps& maps = study.maps;
+  const ImageAnalysis& analysis = input.analysis;
+  const AttentionMaps& maps = analysis.maps;
   const auto& layout = maps.layout;
   const GridSize grid = layout.grid;
   Json json;
-  json["title"] = answer_text(input.classifier.name(), study);
-  json["subtitle"] = std::filesystem::path(study.file).filename().string() + ", " +
+  json["title"] = answer_text(input.classifier.name(), analysis);
+  json["subtitle"] = std::filesystem::path(analysis.file).filename().string() + ", " +
                      input.classifier.name() + ", " + std::to_string(grid.rows) + " x " +
                      std::to_string(grid.cols) + " patches, " + std::to_string(maps.layers) +
                      " layers of " + std::to_string(maps.heads) + " heads";
@@ -92,7 +92,7 @@ Json facts(const ExplorerInput& input) {
   json["query"] = query_name(interpret::default_query(input.classifier.config()));
   json["colormaps"] = colormaps();
   json["answers"] = Json::array();
-  for (const Prediction& p : study.predictions)
+  for (const Prediction& p : analysis.predictions)
     json["answers"].push_back({{"label", p.label}, {"probability", rounded(p.probability, 1e-5)}});
   json["relevance"] = Json::array();
   for (const ClassRelevance& one : input.relevance)
@@ -114,7 +114,7 @@ std::string script_json(const Json& json) {
   return text;
 }
 
-/// The template with each {{NAME}} replaced; what is put in is not looked at again.
+/// The template with each {{NAME}} replaced; inserted texts are not searched again.
 std::string filled(std::string_view page,
                    const std::vector<std::pair<std::string_view, std::string>>& values) {
   std::string out;
@@ -141,7 +141,7 @@ std::string packed_attention(const AttentionMaps& maps) {
     const float largest = std::max(*std::max_element(row.begin(), row.end()), 0.0f);
     std::memcpy(bytes.data() + r * sizeof(float), &largest, sizeof(float));
     const float factor = largest > 0.0f ? 255.0f / std::sqrt(largest) : 0.0f;
-    for (const float weight : row)  // differential attention may be negative: nothing is looked at
+    for (const float weight : row)  // differential attention may be negative: shown as 0
       *scaled++ =
           static_cast<char>(static_cast<int>(std::sqrt(std::max(weight, 0.0f)) * factor + 0.5f));
   }
@@ -149,13 +149,31 @@ std::string packed_attention(const AttentionMaps& maps) {
 }
 
 std::string explorer_page(const ExplorerInput& input) {
-  const std::string title = answer_text(input.classifier.name(), input.study);
+  const std::string title = answer_text(input.classifier.name(), input.analysis);
   return filled(kExplorerPage, {{"TITLE", html_escaped(title)},
                                 {"STYLE", std::string(kExplorerStyle)},
-                                {"PHOTO", base64(encode_picture(input.study.view, ".jpg"))},
+                                {"PHOTO", base64(encode_picture(input.analysis.view, ".jpg"))},
                                 {"FACTS", script_json(facts(input))},
-                                {"ATTENTION", base64(packed_attention(input.study.maps))},
+                                {"ATTENTION", base64(packed_attention(input.analysis.maps))},
                                 {"SCRIPT", std::string(kExplorerScript)}});
+}
+
+std::string explorer_json(const ExplorerInput& input) {
+  Json json;
+  json["facts"] = facts(input);
+  json["attention"] = base64(packed_attention(input.analysis.maps));
+  json["photo"] = base64(encode_picture(input.analysis.view, ".jpg"));
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+InlineParts explorer_inline_parts() {
+  const std::string page = filled(kExplorerPage, {{"STYLE", std::string(kExplorerStyle)},
+                                                  {"SCRIPT", std::string(kExplorerScript)}});
+  const auto between = [&](std::string_view open, std::string_view close) {
+    const size_t first = page.find(open) + open.size();
+    return page.substr(first, page.find(close, first) - first);
+  };
+  return {between("<style>", "</style>"), between("<script>", "</script>")};
 }
 
 }  // namespace vit::tools

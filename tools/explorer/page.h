@@ -1,14 +1,14 @@
-/// One image's attention as a page to explore: self-contained, no network.
+/// One image's attention as an interactive page: self-contained, no network.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "tools/explorer/study.h"
+#include "tools/explorer/image_analysis.h"
 
 namespace vit::tools {
 
-/// What speaks for a class.
+/// The relevance of a class.
 struct ClassRelevance {
   std::string label;
   std::vector<float> tokens;
@@ -16,16 +16,27 @@ struct ClassRelevance {
 
 struct ExplorerInput {
   const Classifier& classifier;
-  const Study& study;
+  const ImageAnalysis& analysis;
   /// For the first answers, in their order; may be shorter than those, or empty.
   std::vector<ClassRelevance> relevance;
 };
 
 std::string explorer_page(const ExplorerInput& input);
 
-/// The maxima of the rows as float32, then for each weight a byte: 255 times the root of its part
-/// of the maximum. No weight is off by more than a 255th of the maximum, and small ones by far
-/// less: where a token keeps nearly all for itself, the rest still has its shades.
+/// The data of the page: {"facts": ..., "attention": packed_attention() in base64, "photo": a JPEG
+/// in base64}.
+std::string explorer_json(const ExplorerInput& input);
+
+/// The text between the page's <style> tags and between its <script> tags: the same on every page.
+struct InlineParts {
+  std::string style;
+  std::string script;
+};
+InlineParts explorer_inline_parts();
+
+/// The maxima of the rows as float32, then a byte per weight: 255 times the square root of its
+/// ratio to the maximum. No weight is off by more than a 255th of the maximum, and small ones by
+/// far less: if a token keeps nearly all attention for itself, the others still differ.
 std::string packed_attention(const interpret::AttentionMaps& maps);
 
 }  // namespace vit::tools

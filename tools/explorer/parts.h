@@ -5,7 +5,7 @@
 
 namespace vit::tools {
 
-extern const std::string_view kExplorerPage;  ///< with {{NAMES}} for what is filled in
+extern const std::string_view kExplorerPage;  ///< with {{NAMES}} to be replaced
 extern const std::string_view kExplorerStyle;
 extern const std::string_view kExplorerScript;
 

@@ -4,13 +4,15 @@ const stats = facts.stats;  // [layer][head]: distance, entropy, prefix, pattern
 
 function node(parent, name, attributes, text) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  for (const [key, value] of Object.entries(attributes))
+    if (key === "style") made.style.cssText = value;  // as an attribute it would need a page that allows inline styles
+    else made.setAttribute(key, value);
   if (text !== undefined) made.textContent = text;
   parent.append(made);
   return made;
 }
 
-// Something drawn for a head: it says which, and chooses it.
+// An element for a head: shows its name and selects it.
 function headMark(parent, name, layer, head, attributes) {
   const mark = node(parent, name, attributes);
   const s = stats[layer][head];

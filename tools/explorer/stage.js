@@ -1,4 +1,4 @@
-// The image, the map over it, the patch that looks, and what is said about it.
+// The image, the map over it, the query patch, and the description.
 const stage = $("stage"), heat = $("heat"), marks = $("marks");
 const aspect = (cols * facts.patch.width) / (rows * facts.patch.height);
 document.documentElement.style.setProperty("--aspect", aspect);
@@ -7,7 +7,7 @@ heat.height = rows;
 marks.setAttribute("viewBox", `0 0 ${cols} ${rows}`);
 marks.setAttribute("preserveAspectRatio", "none");
 
-// Through the colours of `sheer` maps the image shines where they are low.
+// With `sheer` the image is visible where the map is low.
 function paint(canvas, map, { low, high }, sheer) {
   const context = canvas.getContext("2d");
   const image = context.createImageData(cols, rows);
@@ -19,7 +19,7 @@ function paint(canvas, map, { low, high }, sheer) {
   context.putImageData(image, 0, 0);
 }
 
-// Rollout leaves something to every patch: from 0 on it would be one colour.
+// Rollout gives something to every patch: from 0 it would be nearly one colour.
 function scaleOf(map, rollout) {
   const shown = map.subarray(first), low = rollout ? shown.reduce((a, b) => Math.min(a, b)) : 0;
   return { low, high: Math.max(percentile(shown, state.clip), low + 1e-12) };
@@ -85,7 +85,7 @@ listeners.push(() => {
   const map = currentMap(), scale = scaleOf(map, state.method === "rollout");
   paint(heat, map, scale, true);
   heat.style.opacity = state.opacity / 100;
-  // Colours of the image must not be taken for those of the map.
+  // Colours of the image must not be confused with those of the map.
   $("photo").style.filter = `saturate(${1 - 0.6 * state.opacity / 100})`;
   heat.classList.toggle("smooth", state.smooth);
   drawMarks(map);

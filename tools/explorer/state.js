@@ -1,16 +1,16 @@
-// What is shown, and its address: every state has a link.
+// The state of the page, and its link.
 const last = facts.pool ? layers : layers - 1;
 const firstQuery = facts.query;
 const layersAcross = layers > heads;  // the longer of both goes across
 const methods = facts.relevance.length ? ["attention", "rollout", "relevance"] : ["attention", "rollout"];
 
 const state = {
-  // Four fifths up the objects stand out best; the last layers often park their attention.
+  // Objects are most visible at four fifths of the depth; the last layers often attend to the background.
   method: "attention", layer: facts.pool ? layers : Math.round(0.8 * (layers - 1)), head: "mean", query: firstQuery, fusion: "mean", target: 0,
   opacity: 80, threshold: 0, clip: 99.5, colormap: palettes[0].name, smooth: true, lines: false,
 };
 const standard = { ...state };
-let hovered = null;  // the patch under the pointer, which looks until it leaves
+let hovered = null;  // the patch under the pointer, the query until the pointer leaves
 
 const keys = { method: "m", layer: "l", head: "h", query: "q", fusion: "f", target: "c", opacity: "o", threshold: "t", clip: "p", colormap: "k", smooth: "s", lines: "g" };
 
@@ -22,7 +22,7 @@ function toHash() {
 
 const within = (value, least, most) => Number.isFinite(value) && value >= least && value <= most;
 
-// A link may be old or mistyped: whatever makes no sense here is passed over.
+// A link may be old or mistyped: invalid values are ignored.
 const readers = {
   method: (text) => (methods.includes(text) ? text : undefined),
   layer: (text) => (within(+text, 0, last) && Number.isInteger(+text) ? +text : undefined),
@@ -68,12 +68,12 @@ function choose(changes) {
   refresh();
 }
 
-// Who looks now: the patch under the pointer, or the chosen query.
+// The current query: the patch under the pointer, or the chosen one.
 const currentQuery = () => (hovered !== null && state.method !== "relevance" ? hovered : state.query);
 
-// The pool asks for itself, after the layers; inside them all patches stand for it.
+// The pool's query acts after the layers; within the layers all patches stand for it.
 const layerQuery = (query) => (query === "pool" ? "mean" : query);
-// And whoever is not the pool does not look in it: the last layer is shown instead.
+// Other queries have no attention in the pool: the last layer is shown instead.
 const shownLayer = () => (state.layer === layers && currentQuery() !== "pool" ? layers - 1 : state.layer);
 
 function currentMap() {

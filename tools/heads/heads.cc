@@ -1,7 +1,6 @@
 #include "tools/heads/heads.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -45,23 +44,24 @@ void add_options(cxxopts::Options& options) {
       "", {
               {"m,model", kModelHelp, text(), "MODEL"},
               {"images", "a folder of images, or one image", text(), "PATH"},
-              {"o,output", "a table unless given; .csv, .json, .png (plots) or .html (report)",
-               text(), "OUT"},
-              {"limit", "no more images than this", text(), "N"},
+              {"o,output", ".csv, .json, .png (plots) or .html (report) (default: a table)", text(),
+               "OUT"},
+              {"limit", "most images to use", text(), "N"},
               {"importance-images",
-               "silence each head on this many of them and compare the answers; 0: measure none",
+               "images on which importance is measured by disabling each head; 0: none",
                text()->default_value("16"), "N"},
           });
   add_quiet_option(options);
   add_model_options(options);
 }
 
-void check_output(const std::string& output) {
-  constexpr std::array<std::string_view, 5> kEndings{".csv", ".json", ".png", ".jpg", ".html"};
-  const std::string ending = fs::path(output).extension().string();
-  if (!output.empty() && std::ranges::find(kEndings, ending) == kEndings.end())
-    fail_usage("option '--output' got '", output,
-               "', expected a name that ends in .csv, .json, .png or .html");
+enum class OutputKind { kCsv, kJson, kPage, kPicture };
+
+OutputKind kind_of(const std::string& output) {
+  using enum OutputKind;
+  return choose_by_ending<OutputKind>(
+      output,
+      {{".csv", kCsv}, {".json", kJson}, {".html", kPage}, {".png", kPicture}, {".jpg", kPicture}});
 }
 
 Settings parse_settings(const cxxopts::ParseResult& arguments) {
@@ -71,7 +71,7 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   if (!arguments.count("images")) fail_usage("no images given, expected --images FOLDER");
   settings.images = {arguments["images"].as<std::string>()};
   if (arguments.count("output")) settings.output = arguments["output"].as<std::string>();
-  check_output(settings.output);
+  if (!settings.output.empty()) kind_of(settings.output);  // refuses other names
   if (arguments.count("limit"))
     settings.most_images = parse_count("--limit", arguments["limit"].as<std::string>(), 1, 1000000);
   settings.importance_images = parse_count(
@@ -79,13 +79,13 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   return settings;
 }
 
-/// Everything that the images of a census share.
+/// Shared by all images.
 struct Inspection {
   const Classifier& classifier;
   const gradient::Network<float>* network;  ///< none: no estimates
   patch::DecodeOptions decoding;
-  interpret::HeadCensus census;
-  std::mutex mutex;  ///< of the census, and of messages
+  interpret::HeadReportBuilder builder;
+  std::mutex mutex;  ///< of the builder, and of messages
   bool failed = false;
 };
 
@@ -111,9 +111,9 @@ void inspect_image(Inspection& inspection, Runner& runner, const std::string& fi
     }
   }
   const std::lock_guard lock(inspection.mutex);
-  inspection.census.add(maps);
-  if (!effects.empty()) inspection.census.add_effects(effects);
-  if (!estimates.empty()) inspection.census.add_estimates(estimates);
+  inspection.builder.add(maps);
+  if (!effects.empty()) inspection.builder.add_effects(effects);
+  if (!estimates.empty()) inspection.builder.add_estimates(estimates);
 }
 
 void inspect_all(Inspection& inspection, const std::vector<std::string>& files, size_t measured) {
@@ -135,11 +135,17 @@ std::vector<fs::path> inputs_of(const Settings& settings, const std::vector<std:
 }
 
 std::string bytes_for(const std::string& output, const NamedReport& named) {
-  const std::string ending = fs::path(output).extension().string();
-  if (ending == ".csv") return heads_csv(named);
-  if (ending == ".json") return heads_json(named);
-  if (ending == ".html") return heads_page(named);
-  return encode_picture(heads_plots(named), ending);
+  switch (kind_of(output)) {
+    case OutputKind::kCsv:
+      return heads_csv(named);
+    case OutputKind::kJson:
+      return heads_json(named);
+    case OutputKind::kPage:
+      return heads_page(named);
+    case OutputKind::kPicture:
+      break;
+  }
+  return encode_picture(heads_plots(named), fs::path(output).extension().string());
 }
 
 int run(const cxxopts::ParseResult& arguments) {
@@ -160,10 +166,10 @@ int run(const cxxopts::ParseResult& arguments) {
   Inspection inspection{.classifier = classifier,
                         .network = network ? &*network : nullptr,
                         .decoding = settings.model.decoding(&budget),
-                        .census = interpret::HeadCensus(classifier.config()),
+                        .builder = interpret::HeadReportBuilder(classifier.config()),
                         .mutex = {}};
   inspect_all(inspection, files, settings.importance_images);
-  const NamedReport named{classifier.name(), inspection.census.report(), found.skipped};
+  const NamedReport named{classifier.name(), inspection.builder.report(), found.skipped};
   if (!settings.model.quiet) say_skipped(found.skipped);
   if (named.report.images == 0) return 1;
   if (settings.output.empty())
@@ -177,8 +183,8 @@ int run(const cxxopts::ParseResult& arguments) {
 
 Command heads_command() {
   return {.name = "heads",
-          .summary = "say what every attention head does",
-          .description = "Say what every attention head of a model does, over a set of images.",
+          .summary = "describe every attention head of a model",
+          .description = "Describe every attention head of a model, over a set of images.",
           .usage = "[-m MODEL] --images FOLDER [OPTION...]",
           .examples = kExamples,
           .operands = {.most = 1,

@@ -1,4 +1,4 @@
-/// vit heads: what every attention head of a model does, over a set of images.
+/// vit heads: every attention head of a model, over a set of images.
 #pragma once
 
 #include "tools/cli/command.h"

@@ -1,4 +1,4 @@
-/// What `vit heads` found, as a table, numbers, plots and a page.
+/// The report of `vit heads` as a table, numbers, plots and a page.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace vit::tools {
 
 using interpret::HeadReport;
 
-/// A report and whose it is.
+/// A report and the name of its model.
 struct NamedReport {
   std::string model;
   HeadReport report;
@@ -21,7 +21,7 @@ struct NamedReport {
 std::string heads_table(const NamedReport& named);
 std::string heads_csv(const NamedReport& named);
 std::string heads_json(const NamedReport& named);
-/// Distance by depth, and how much each head matters.
+/// Distance by depth, and the importance of each head.
 Image heads_plots(const NamedReport& named);
 std::string heads_page(const NamedReport& named);
 

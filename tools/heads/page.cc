@@ -67,7 +67,7 @@ std::string heads_page(const NamedReport& named) {
       "</h1>\n<p>" + std::to_string(report.layers) + " layers of " + std::to_string(report.heads) +
       " heads over " + std::to_string(report.images) + " images; importance measured on " +
       std::to_string(report.ablated) +
-      " of them by silencing each head</p>\n<img alt=\"Attention distance by depth, and importance "
+      " of them by disabling each head</p>\n<img alt=\"Attention distance by depth, and importance "
       "of each head\" src=\"data:image/png;base64," +
       base64(encode_picture(heads_plots(named), ".png")) +
       "\">\n<div class=\"scroll\"><table>\n<thead><tr>";

@@ -60,7 +60,7 @@ void draw_distances(Image& image, const Box& box, const HeadReport& report) {
   const double column = static_cast<double>(box.width) / static_cast<double>(report.layers);
   for (const auto& head : report.summaries)
     disc(image, static_cast<double>(box.x) + (static_cast<double>(head.id.layer) + 0.5) * column,
-         height_of(head.distance), 5.0, interpret::Colour{15, 118, 110}, 0.6);
+         height_of(head.distance), 5.0, Colour{15, 118, 110}, 0.6);
   draw_layer_numbers(image, box, report.layers);
 }
 
@@ -72,7 +72,7 @@ double importance(const HeadReport& report, const interpret::HeadSummary& head) 
 void draw_importance(Image& image, const Box& box, const HeadReport& report) {
   double most = 1e-12;
   for (const auto& head : report.summaries) most = std::max(most, importance(report, head));
-  const ColourScale scale{.colormap = interpret::Colormap::kViridis, .low = 0.0, .high = most};
+  const ColourScale scale{.colormap = Colormap::kViridis, .low = 0.0, .high = most};
   const auto edge = [&](size_t from, size_t length, size_t at, size_t count) {
     return from + at * length / count;
   };
@@ -83,7 +83,7 @@ void draw_importance(Image& image, const Box& box, const HeadReport& report) {
     fill(image,
          {x, y, edge(box.x, box.width, layer + 1, report.layers) - x - 2,
           edge(box.y, box.height, index + 1, report.heads) - y - 2},
-         interpret::colour_of(scale.colormap, scale.place(importance(report, head))));
+         colour_of(scale.colormap, scale.place(importance(report, head))));
     if (layer != 0) continue;
     const double middle = static_cast<double>(y) +
                           static_cast<double>(box.height) / static_cast<double>(report.heads) / 2.0;

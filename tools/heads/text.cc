@@ -17,7 +17,7 @@ std::string padded(const std::string& text, size_t width) {
   return text.size() >= width ? text : std::string(width - text.size(), ' ') + text;
 }
 
-/// Importance has no number where it was not measured.
+/// Importance is empty if it was not measured.
 std::string measured(size_t images, const char* format, double value) {
   return images == 0 ? "-" : formatted(format, value);
 }
@@ -112,7 +112,7 @@ std::string heads_json(const NamedReport& named) {
              {"entropy_bits", head.entropy},
              {"prefix_mass", head.prefix_mass},
              {"pattern",
-              {{"kind", interpret::to_string(head.pattern.kind)},
+              {{"kind", to_string(head.pattern.kind)},
                {"name", interpret::describe(head.pattern, report.layout)},
                {"score", head.pattern.score}}}};
     if (report.ablated != 0) {

@@ -24,13 +24,14 @@ constexpr std::string_view kExamples =
     "  vit info -m model.pth --heads 6 --json | jq .encoder\n";
 
 void add_options(cxxopts::Options& options) {
-  options.add_options("", {
-                              {"m,model", kModelHelp, cxxopts::value<std::string>(), "MODEL"},
-                              {"tensors", "list every tensor of the model"},
-                              {"json", "one JSON document instead of text"},
-                              {"heads", "attention heads, for a weight file that does not say",
-                               cxxopts::value<std::string>(), "N"},
-                          });
+  options.add_options("",
+                      {
+                          {"m,model", kModelHelp, cxxopts::value<std::string>(), "MODEL"},
+                          {"tensors", "list every tensor of the model"},
+                          {"json", "one JSON document instead of text"},
+                          {"heads", "attention heads, for a weight file that does not store them",
+                           cxxopts::value<std::string>(), "N"},
+                      });
 }
 
 std::string_view name_of(weights::DType dtype) {
@@ -100,8 +101,8 @@ int run(const cxxopts::ParseResult& arguments) {
 
 Command info_command() {
   return {.name = "info",
-          .summary = "say what a model is",
-          .description = "Say what a model is: architecture, sizes, recipe, labels, cost.",
+          .summary = "describe a model",
+          .description = "Describe a model: architecture, sizes, recipe, labels, cost.",
           .usage = "[-m MODEL] [OPTION...]",
           .examples = kExamples,
           .operands = {.most = 1,

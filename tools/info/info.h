@@ -1,4 +1,4 @@
-/// `vit info`: what a model is.
+/// `vit info`: describes a model.
 #pragma once
 
 #include "tools/cli/command.h"

@@ -1,4 +1,4 @@
-/// What `vit info` found, as text for people and as JSON for programs.
+/// The report of `vit info`, as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct ModelReport {
   std::uint64_t file_bytes = 0;
   std::string format;
   std::string layout;
-  std::vector<std::string> dtypes;  ///< the one of most numbers first
+  std::vector<std::string> dtypes;  ///< the most frequent first
   ModelConfig config;
   Recipe recipe;
   std::vector<std::string> labels;
@@ -32,7 +32,7 @@ struct ModelReport {
   std::uint64_t parameters = 0;
   std::uint64_t multiply_adds = 0;
   std::uint64_t weight_bytes = 0;      ///< as loaded, float32
-  std::uint64_t activation_bytes = 0;  ///< of one image under way
+  std::uint64_t activation_bytes = 0;  ///< of one image in progress
 };
 
 std::string to_text(const ModelReport& report, bool with_tensors);

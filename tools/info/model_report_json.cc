@@ -19,6 +19,31 @@ Json input_json(const ModelConfig& c) {
   return json;
 }
 
+Json rotary_json(const RotaryConfig& rotary) {
+  if (rotary.kind == RotaryKind::kNone) return nullptr;
+  Json json;
+  json["kind"] = to_string(rotary.kind);
+  json["temperature"] = rotary.temperature;
+  json["offset"] = rotary.offset;
+  json["columns_first"] = rotary.columns_first;
+  json["split_halves"] = rotary.split_halves;
+  json["reference"] = {rotary.reference.rows, rotary.reference.cols};
+  json["stored_periods"] = rotary.stored_periods;
+  return json;
+}
+
+Json relative_bias_json(const RelativeBiasConfig& bias) {
+  if (bias.kind == RelativeBiasKind::kNone) return nullptr;
+  Json json;
+  json["kind"] = to_string(bias.kind);
+  json["per_block"] = bias.per_block;
+  json["shared"] = bias.shared;
+  json["hidden"] = bias.hidden;
+  json["grid"] = {bias.grid.rows, bias.grid.cols};
+  json["resampling"] = to_string(bias.resampling);
+  return json;
+}
+
 Json encoder_json(const ModelConfig& c) {
   Json json;
   json["width"] = c.encoder.width;
@@ -35,12 +60,15 @@ Json encoder_json(const ModelConfig& c) {
   json["norm_eps"] = c.encoder.norm_eps;
   json["qk_norm"] = c.encoder.qk_norm;
   json["layer_scale"] = c.encoder.layer_scale;
+  json["rotary"] = rotary_json(c.encoder.rotary);
+  json["relative_bias"] = relative_bias_json(c.encoder.relative_bias);
   return json;
 }
 
 Json head_json(const ModelConfig& c) {
   Json json;
   json["pooling"] = to_string(c.head.pooling);
+  json["class_layers"] = c.head.class_layers;
   json["classes"] = c.head.classes;
   json["outputs"] = c.outputs();
   json["distilled"] = c.head.distilled_head;

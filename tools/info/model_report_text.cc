@@ -37,6 +37,27 @@ std::string some_of(const std::vector<std::string>& words, size_t most) {
   return words.size() > most ? text + ", …" : text;
 }
 
+/// What the scores of attention know of places, and the rule for another input size.
+std::string places_text(const EncoderConfig& c) {
+  std::string text;
+  if (c.rotary.kind != RotaryKind::kNone) {
+    text += "; rotary " + std::string(to_string(c.rotary.kind));
+    if (c.rotary.reference.count() != 0)
+      text += ", scaled to " + size_text(c.rotary.reference.rows, c.rotary.reference.cols) +
+              " patches at every size";
+    else if (c.rotary.kind == RotaryKind::kAxial)
+      text += ", plain indices at every size";
+    if (c.rotary.stored_periods) text += ", periods of the file";
+  }
+  if (c.relative_bias.kind != RelativeBiasKind::kNone) {
+    text += "; relative bias " + std::string(to_string(c.relative_bias.kind));
+    if (c.relative_bias.kind == RelativeBiasKind::kTable)
+      text +=
+          ", resampled " + std::string(to_string(c.relative_bias.resampling)) + " at another size";
+  }
+  return text;
+}
+
 std::string tokens_text(const ModelConfig& c) {
   std::map<PrefixToken, size_t> counts;
   for (const auto token : c.embedding.prefix) ++counts[token];
@@ -45,10 +66,12 @@ std::string tokens_text(const ModelConfig& c) {
     text += (count == 1 ? "" : std::to_string(count) + " ") + std::string(to_string(token)) + " + ";
   text += plural(c.embedding.grid().count(), "patch", "patches") + "; positions " +
           std::string(to_string(c.embedding.positions));
-  if (c.embedding.positions != PositionKind::kLearned) return text;
-  text += ", table " + size_text(c.embedding.position_grid.rows, c.embedding.position_grid.cols);
-  return text +
-         (c.embedding.positions_cover_prefix || c.embedding.prefix.empty() ? "" : ", patches only");
+  const bool learned = c.embedding.positions == PositionKind::kLearned;
+  if (learned || c.embedding.positions == PositionKind::kFactorized)
+    text += ", table " + size_text(c.embedding.position_grid.rows, c.embedding.position_grid.cols);
+  if (learned && !c.embedding.positions_cover_prefix && !c.embedding.prefix.empty())
+    text += ", patches only";
+  return text + places_text(c.encoder);
 }
 
 std::string encoder_text(const ModelConfig& c) {
@@ -62,6 +85,17 @@ std::string encoder_text(const ModelConfig& c) {
     text += " (" + std::to_string(c.encoder.key_value_heads) + " for keys and values)";
   if (c.encoder.attention != AttentionKind::kStandard)
     text += ", " + std::string(to_string(c.encoder.attention)) + " attention";
+  return text;
+}
+
+/// How the table of positions is resampled for another input size. References disagree on it, so
+/// the rule is that of the layout the file came in.
+std::string other_sizes_text(const ModelConfig& c) {
+  std::string text;
+  if (c.embedding.positions == PositionKind::kLearned)
+    text = "positions " + std::string(to_string(c.embedding.position_resampling));
+  if (c.embedding.positions == PositionKind::kFactorized) text = "positions linear";
+  if (c.embedding.positions_keep_aspect) text += " to the larger edge, then cut";
   return text;
 }
 
@@ -88,6 +122,9 @@ std::string norms_text(const ModelConfig& c) {
 
 std::string head_text(const ModelConfig& c) {
   std::string text = std::string(to_string(c.head.pooling)) + " pooling";
+  if (c.head.pool_heads != 0) text += " with " + plural(c.head.pool_heads, "head", "heads");
+  if (c.head.class_layers != 0)
+    text += " after " + plural(c.head.class_layers, "class layer", "class layers");
   if (c.head.pre_logits != 0) text += ", tanh layer of " + std::to_string(c.head.pre_logits);
   if (c.head.classes == 0)
     return text + ", no classifier: " + std::to_string(c.outputs()) + " features";
@@ -123,6 +160,8 @@ std::string to_text(const ModelReport& r, bool with_tensors) {
                         size_text(c.embedding.patch_height, c.embedding.patch_width) + ", grid " +
                         size_text(c.embedding.grid().rows, c.embedding.grid().cols));
   text += line("tokens", tokens_text(c));
+  if (const std::string rule = other_sizes_text(c); !rule.empty())
+    text += line("other sizes", rule);
   text += line("encoder", encoder_text(c));
   text += line("MLP", mlp_text(c));
   text += line("norms", norms_text(c));
@@ -136,7 +175,7 @@ std::string to_text(const ModelReport& r, bool with_tensors) {
   text += line("work", formatted("%.3g", static_cast<double>(r.multiply_adds) / 1e9) +
                            " GMACs per image (multiply-adds of all matrix products)");
   text += line("memory", format_bytes(r.weight_bytes) + " for the weights, " +
-                             format_bytes(r.activation_bytes) + " for each image under way");
+                             format_bytes(r.activation_bytes) + " for each image in progress");
   for (const auto& assumption : r.assumptions) text += line("assumed", assumption);
   if (!r.unused.empty())
     text += line("unused", plural(r.unused.size(), "tensor", "tensors") + ": " +

@@ -38,13 +38,13 @@ struct ShardSet {
 void add_options(cxxopts::Options& options) {
   options.add_options(
       "", {
-              {"o,output", "the joined file, the shards' name without -0000I-of-0000N unless given",
+              {"o,output", "the joined file (default: the shards' name without -0000I-of-0000N)",
                cxxopts::value<std::string>(), "JOINED"},
-              {"q,quiet", "say nothing when all is well"},
+              {"q,quiet", "no message on success"},
           });
 }
 
-/// The shards of `output` that lie beside it.
+/// The shards of `output` in its folder.
 std::vector<fs::path> shards_beside(const fs::path& output) {
   const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
   std::vector<fs::path> files;
@@ -103,14 +103,14 @@ std::vector<fs::path> complete_set(const std::vector<fs::path>& files) {
 Marker marker_of(const fs::path& file) {
   if (const auto marker = read_marker(file)) return *marker;
   fail(file.string(), ": this shard is not complete: there is no ",
-       done_marker(file).filename().string(), "; run its command again, it goes on");
+       done_marker(file).filename().string(), "; run its command again to resume it");
 }
 
 Results open(const ShardSet& set, const fs::path& path) {
   return Results(path, set.kind, set.shape);
 }
 
-/// Shards may lie where nobody may write, such as the folder of another user.
+/// Shards may be in a read-only folder, such as that of another user.
 Results open_shard(const ShardSet& set, const fs::path& path) {
   return Results(path, set.kind, set.shape, {.read_only = true});
 }
@@ -122,7 +122,7 @@ Json read_header(const fs::path& file, ResultKind kind) {
   const auto text = results.read_header();
   Json header = text ? parse_header(file, results, *text) : Json::object();
   const auto shard = take_shard(header);
-  if (!shard) fail(file.string(), ": is not a shard's file: its header says nothing of shards");
+  if (!shard) fail(file.string(), ": is not the file of a shard: its header names none");
   if (!(*shard == parse_shard_file(file)->shard))
     fail(file.string(), ": is shard ", shard->index, " of ", shard->count,
          " by its header; was it renamed?");
@@ -132,10 +132,10 @@ Json read_header(const fs::path& file, ResultKind kind) {
 
 void check_listing(const fs::path& first, const Marker& a, const fs::path& file, const Marker& b) {
   if (a.listed == b.listed && a.listing == b.listing) return;
-  fail(
-      file.string(), ": was made from another listing than ", first.string(), ": ", b.listed,
-      " inputs against ", a.listed,
-      ". Files came or went meanwhile; run the commands of all shards again, they add what is new");
+  fail(file.string(), ": was made from another listing than ", first.string(), ": ", b.listed,
+       " inputs against ", a.listed,
+       ". Files were added or removed meanwhile; run the commands of all shards again to add the "
+       "new ones");
 }
 
 ShardSet check(const std::vector<std::string>& operands) {
@@ -155,7 +155,7 @@ ShardSet check(const std::vector<std::string>& operands) {
     }
     const auto lines = differences(set.header, header);
     if (!lines.empty())
-      fail(file.string(), ": was made differently than ", set.files.front().string(), ": ",
+      fail(file.string(), ": has other options than ", set.files.front().string(), ": ",
            lines.front());
     const Marker marker = marker_of(file);
     if (!first) first = marker;
@@ -164,7 +164,7 @@ ShardSet check(const std::vector<std::string>& operands) {
   return set;
 }
 
-/// A shard on its way into the whole.
+/// A shard while it is joined.
 struct Source {
   Results results;
   std::optional<StoredRow> row;
@@ -227,7 +227,7 @@ std::uint64_t write_joined(const ShardSet& set, const fs::path& output) {
   return rows;
 }
 
-/// Neither a shard nor somebody else's file is replaced.
+/// Neither a shard nor a foreign file is replaced.
 void check_place(const ShardSet& set, const fs::path& output) {
   if (!fs::exists(output)) return;
   for (const auto& file : set.files)
@@ -256,20 +256,19 @@ int run(const cxxopts::ParseResult& parsed) {
 }  // namespace
 
 Command join_command() {
-  return {
-      .name = "join",
-      .summary = "join what many machines have written",
-      .description =
-          "Join the files that the shards of one `vit batch` or `vit embed` have written, after "
-          "checking that\nall are there, complete and from the same model. The result is that "
-          "of one run.",
-      .usage = "OUT... [-o JOINED]",
-      .examples = kExamples,
-      .operands = {.least = 1,
-                   .noun = "shard",
-                   .expected = "the shards' files, or the name they have in common"},
-      .add_options = add_options,
-      .run = run};
+  return {.name = "join",
+          .summary = "join the output files of many machines",
+          .description =
+              "Join the files of the shards of one `vit batch` or `vit embed`, after checking that "
+              "all exist,\nare complete and come from the same model. The result equals that of a "
+              "single run.",
+          .usage = "OUT... [-o JOINED]",
+          .examples = kExamples,
+          .operands = {.least = 1,
+                       .noun = "shard",
+                       .expected = "the shards' files, or the name they have in common"},
+          .add_options = add_options,
+          .run = run};
 }
 
 }  // namespace vit::tools

@@ -1,4 +1,4 @@
-/// `vit models`: the catalogue, and what is in the cache.
+/// `vit models`: the catalogue and the cache.
 #pragma once
 
 #include "tools/cli/command.h"

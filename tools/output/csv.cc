@@ -1,5 +1,6 @@
 #include "tools/output/csv.h"
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -9,7 +10,7 @@
 namespace vit::tools {
 namespace {
 
-/// The fields of a record that comes in pieces: where one ends within quotes, more follows.
+/// The fields of a record that is read line by line: a line that ends within quotes continues.
 struct Scanner {
   std::vector<std::string> fields{1};
   bool quoted = false;
@@ -37,7 +38,7 @@ struct Scanner {
   }
 };
 
-/// A formula, also behind apostrophes.
+/// A formula, possibly after apostrophes.
 bool like_formula(std::string_view text) {
   const size_t first = text.find_first_not_of('\'');
   return first != text.npos && std::string_view("=+-@\t\r").find(text[first]) != text.npos;
@@ -74,8 +75,8 @@ CsvReader::CsvReader(const std::string& path) : path_(path), file_(path, std::io
 
 std::optional<std::vector<std::string>> CsvReader::next() {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  for (std::string text; std::getline(file_, text);) {
-    line_ = ++lines_read_;
+  for (std::string text; read_line(text, 0);) {
+    line_ = lines_read_;
     if (line_ == 1 && text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
     if (!text.empty() && text != "\r") return read_record(text);
   }
@@ -86,13 +87,33 @@ std::optional<std::vector<std::string>> CsvReader::next() {
 std::vector<std::string> CsvReader::read_record(std::string_view first_line) {
   Scanner scanner;
   scanner.feed(first_line);
+  size_t length = first_line.size();
   for (std::string more; scanner.quoted; scanner.feed(more)) {
-    if (!std::getline(file_, more))
+    if (!read_line(more, length))
       fail(path_, ": line ", line_, ": a quote is opened and never closed");
-    ++lines_read_;
+    length += more.size() + 1;
     scanner.fields.back() += '\n';
   }
   return std::move(scanner.fields);
+}
+
+bool CsvReader::read_line(std::string& text, size_t before) {
+  constexpr size_t kLongestRecord = size_t{1} << 20;
+  text.clear();
+  std::array<char, 4096> part;
+  do {
+    file_.clear(file_.rdstate() & ~std::ios::failbit);  // set where a part is full
+    file_.getline(part.data(), part.size());
+    const auto count = static_cast<size_t>(file_.gcount());
+    if (count == 0) return false;
+    // The line break is counted, not stored; a line that fills the part or ends the file has none.
+    text.append(part.data(), file_.good() ? count - 1 : count);
+    if (before + text.size() > kLongestRecord)
+      fail(path_, ": line ", lines_read_ + 1, ": a record of more than ", kLongestRecord,
+           " bytes; is this a table?");
+  } while (file_.fail() && !file_.eof());
+  ++lines_read_;
+  return true;
 }
 
 }  // namespace vit::tools

@@ -1,4 +1,4 @@
-/// Tables as RFC 4180 has them: fields with commas, quotes or line breaks stand in quotes.
+/// Tables by RFC 4180: fields with commas, quotes or line breaks are quoted.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace vit::tools {
 
-/// A field, in quotes where it needs them.
+/// A field, quoted if necessary.
 std::string csv_field(std::string_view text);
 
-/// A text that spreadsheets do not take for a formula: one that begins with = + - @, a tab or a
-/// carriage return has an apostrophe before it. So has one that looks like the result, so that
-/// csv_original() can take it away again.
+/// A text that spreadsheets do not read as a formula: one that begins with = + - @, a tab or a
+/// carriage return gets an apostrophe in front, as does one that looks like the result, so that
+/// csv_original() can remove it again.
 std::string csv_harmless(std::string_view text);
 std::string csv_original(std::string_view text);
 
@@ -23,20 +23,23 @@ std::string csv_original(std::string_view text);
 /// never closed.
 std::optional<std::vector<std::string>> csv_fields(std::string_view record);
 
-/// A file's records, one after the other, never the whole file. Both kinds of line ends; a byte
-/// order mark at the beginning and empty lines are passed over.
+/// Reads a file record by record. Both kinds of line ends; a byte order mark at the beginning and
+/// empty lines are skipped.
 class CsvReader {
  public:
   /// Throws an Error if the file cannot be opened.
   explicit CsvReader(const std::string& path);
 
-  /// None at the end. Throws an Error with the line where a quote is never closed.
+  /// None at the end. Throws an Error with the line where a quote is never closed or a record has
+  /// more than 1 MB.
   std::optional<std::vector<std::string>> next();
-  /// Where the record that next() gave last begins, from 1.
+  /// The first line of the last record, from 1.
   std::uint64_t line() const { return line_; }
 
  private:
   std::vector<std::string> read_record(std::string_view first_line);
+  /// The next line without its break; false at the end. `before`: bytes of its record so far.
+  bool read_line(std::string& text, std::size_t before);
 
   std::string path_;
   std::ifstream file_;

@@ -1,4 +1,4 @@
-/// Hashes of files as the hub names them.
+/// Hashes of files, as used by the hub.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace vit::tools {
 
-/// Fed piece by piece.
+/// Computed incrementally.
 class Digest {
  public:
   static Digest sha256();
@@ -16,7 +16,7 @@ class Digest {
   static Digest git_blob(std::size_t size);
 
   void add(std::span<const std::byte> bytes);
-  /// In lower-case hexadecimal. The digest is used up.
+  /// In lower-case hexadecimal. The digest cannot be used afterwards.
   std::string finish();
 
  private:

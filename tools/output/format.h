@@ -1,4 +1,4 @@
-/// Numbers as people read them; format_count is in vit/base/text.h.
+/// Readable numbers; format_count is in vit/base/text.h.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-/// JSON as our results have it.
+/// JSON of the results.
 #pragma once
 
 #include <cstdint>

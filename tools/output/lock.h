@@ -1,4 +1,4 @@
-/// One program at a time on one output.
+/// Lets only one program write an output.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@ namespace vit::tools {
 /// Whether the open file is the one that has this name now.
 bool is_at(int file, const std::filesystem::path& path);
 
-/// Holds "OUT.lock" for as long as it lives. The kernel releases it whatever ends the program, so a
-/// file that is left behind locks nobody out. Also removes temporary files of killed runs.
+/// Holds "OUT.lock" during its lifetime. The kernel releases the lock when the program ends, so
+/// that a remaining file does not lock. Also removes temporary files of killed runs.
 class OutputLock {
  public:
   /// Throws an Error if another program holds it, or if there is no such folder.

@@ -10,7 +10,7 @@ namespace vit::tools {
 
 using std::size_t;
 
-/// What stands before the numbers; at least `bytes` long, and a multiple of 64.
+/// The header before the numbers; at least `bytes` long, and a multiple of 64.
 std::string npy_opening(const std::vector<size_t>& shape, size_t bytes = 0);
 
 std::string npy_bytes(std::span<const float> numbers, const std::vector<size_t>& shape);

@@ -1,4 +1,4 @@
-/// What `vit classify` found, as text for people and as JSON for programs.
+/// Results of `vit classify` as text and as JSON.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct ImageResult {
   std::string error;  ///< why there are no predictions, empty otherwise
   std::vector<Prediction> predictions;
   std::vector<float> logits;
-  std::string damage{};  ///< of the image, which is answered all the same; empty: none known
+  std::string damage{};  ///< of the image, which is still answered; empty: none known
 };
 
 struct TextStyle {
@@ -27,17 +27,17 @@ struct TextStyle {
   bool logits = false;       ///< the raw output beside each class
 };
 
-/// As the place that standard output goes to can show it.
+/// The style that suits standard output.
 TextStyle output_style();
 
-/// A bar in eighths of a column, no blanks behind it. `fraction` outside 0…1 is taken as the end.
+/// A bar in eighths of a column, without trailing blanks. `fraction` is clamped to 0…1.
 std::string bar(float fraction, size_t width);
 
 /// The file, then a line per class: rank, label, percentage and a bar, aligned.
 std::string to_text(const ImageResult& result, const TextStyle& style);
 
 /// A JSON document in three parts, so that it streams: opening, images with ",\n" between, closing.
-/// Numbers carry the shortest digits that give the same float back; bytes of a file name that are
+/// Numbers have the fewest digits that restore the same float; bytes of a file name that are
 /// not UTF-8 become U+FFFD.
 std::string json_opening(std::string_view model, const Recipe& recipe);
 std::string json_image(const ImageResult& result, bool with_logits);

@@ -10,7 +10,7 @@ struct Range {
   char32_t last;
 };
 
-// The blocks that labels and file names meet in practice, from EastAsianWidth.txt (W and F).
+// The blocks that occur in labels and file names, from EastAsianWidth.txt (W and F).
 constexpr std::array<Range, 8> kWide{{{0x1100, 0x115F},
                                       {0x2E80, 0xA4CF},
                                       {0xAC00, 0xD7A3},
@@ -33,7 +33,7 @@ size_t width_of(char32_t point) {
   return within(point, kCombining) ? 0 : within(point, kWide) ? 2 : 1;
 }
 
-/// C0, DEL, C1, and the marks that turn the direction of text around what follows them.
+/// C0, DEL, C1, and marks that change the direction of text.
 bool is_control(char32_t point) {
   return point < 0x20 || (point >= 0x7F && point < 0xA0) || (point >= 0x202A && point <= 0x202E) ||
          (point >= 0x2066 && point <= 0x2069);

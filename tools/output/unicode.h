@@ -1,4 +1,4 @@
-/// UTF-8 as far as aligned columns and safe terminals need it.
+/// UTF-8 for aligned columns and safe terminals.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace vit::tools {
 
 using std::size_t;
 
-/// Takes one code point off the front; none, and one byte taken, where the bytes are not UTF-8.
+/// Removes one code point from the front; none, and one byte removed, if it is not UTF-8.
 std::optional<char32_t> take_code_point(std::string_view& text);
 
 /// The text with control characters and bytes that are not UTF-8 as \n, \t, \xNN.

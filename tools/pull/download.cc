@@ -16,14 +16,15 @@ void check_room(const RemoteFile& file, std::uintmax_t needed,
   std::error_code error;
   const auto space = std::filesystem::space(folder, error);
   if (!error && space.available < needed)
-    fail(folder.string(), ": no room for ", file.name, ": it needs ", format_bytes(needed), ", ",
-         format_bytes(space.available), " are free; free some or set VIT_HOME to another disk");
+    fail(folder.string(), ": not enough space for ", file.name, ": it needs ", format_bytes(needed),
+         ", ", format_bytes(space.available),
+         " are free; free some or set VIT_HOME to another disk");
 }
 
-/// Is this the body we asked for? Redirects are not, and errors never are.
+/// Whether this is the body of the file, not of a redirect or an error.
 bool accept(const Response& response, const std::string& url, PartFile& part) {
   if (response.status == kOk) {
-    if (part.size() != 0) part.restart();  // a server that cannot go on in the middle
+    if (part.size() != 0) part.restart();  // the server cannot resume
     return true;
   }
   if (response.status == kPartialContent) {
@@ -36,15 +37,15 @@ bool accept(const Response& response, const std::string& url, PartFile& part) {
   }
   if (response.status == kRangeNotSatisfiable) {
     part.restart();
-    throw BrokenConnection(origin_of(url) + ": cannot go on in the middle of the file");
+    throw BrokenConnection(origin_of(url) + ": cannot resume in the middle of the file");
   }
   if (response.status == kTooMany || response.status >= kServerError)
-    throw BrokenConnection(origin_of(url) + ": is too busy, it says " +
+    throw BrokenConnection(origin_of(url) + ": is too busy, status " +
                            std::to_string(response.status));
   return false;
 }
 
-/// A server that states no size could fill the disk.
+/// A download of unknown size could fill the disk.
 void settle_size(const Response& response, const RemoteFile& file, PartFile& part) {
   if (part.has_expected_size()) return;
   if (const auto length = response.number("content-length"))
@@ -56,7 +57,7 @@ void settle_size(const Response& response, const RemoteFile& file, PartFile& par
 void fetch_rest(HubRepository& repository, const RemoteFile& file, PartFile& part,
                 const Progress& progress) {
   Request request{.url = file.url, .from = part.size()};
-  bool counted = false;  // did the server say where the answer ends?
+  bool counted = false;  // whether the server stated the length
   request.on_headers = [&](const Response& response) {
     counted = response.number("content-length").has_value();
     const bool accepted = accept(response, file.url, part);

@@ -1,4 +1,4 @@
-/// One file from the hub to the disk, whole and checked, or not at all.
+/// Downloads one file from the hub, complete and verified, or not at all.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace vit::tools {
 
-/// Told how many bytes are there.
+/// Called with the number of bytes so far.
 using Progress = std::function<void(std::uintmax_t bytes)>;
 
-/// Continues where an earlier download was cut. Returns the hash that was verified: "sha256",
-/// "git sha1", or nothing where the server gave none. Throws an Error: no room on the disk, size or
-/// hash are not what the hub promised (nothing is left then), the network (what came is kept).
+/// Resumes an earlier download. Returns the hash that was verified: "sha256",
+/// "git sha1", or nothing if the server gave none. Throws an Error: not enough space, size or hash
+/// differ from those of the hub (the file is removed), the network (the part is kept).
 std::string download(HubRepository& repository, const RemoteFile& file,
                      const std::filesystem::path& path, const Progress& progress);
 

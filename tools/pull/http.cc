@@ -11,7 +11,7 @@
 namespace vit::tools {
 namespace {
 
-/// What the callbacks of one request work on. Exceptions must not cross libcurl's C code.
+/// State of the callbacks of one request. Exceptions must not cross libcurl's C code.
 struct Transfer {
   const Request& request;
   CURL* curl;
@@ -30,7 +30,7 @@ std::string trimmed(std::string_view text) {
 size_t on_header(char* data, size_t size, size_t count, void* user) {
   auto& transfer = *static_cast<Transfer*>(user);
   const std::string_view line(data, size * count);
-  // A status line begins anew: "100 Continue" may come before the answer.
+  // A new status line resets the headers: "100 Continue" may come before the response.
   if (line.starts_with("HTTP/")) transfer.response.headers.clear();
   const size_t colon = line.find(':');
   if (colon == line.npos) return line.size();
@@ -174,14 +174,14 @@ Response HttpClient::perform(const Request& request) {
   curl_easy_setopt(transfer.curl, CURLOPT_ERRORBUFFER, nullptr);
   if (transfer.error) std::rethrow_exception(transfer.error);
   if (code != CURLE_OK && !transfer.given_up) explain(code, detail.data(), request.url);
-  show_headers(transfer);  // an answer without a body
+  show_headers(transfer);  // a response without a body
   return std::move(transfer.response);
 }
 
 std::string resolve_url(const std::string& base, const std::string& location) {
   const UrlParts parts(base);
   if (curl_url_set(parts.url, CURLUPART_URL, location.c_str(), 0) != CURLUE_OK)
-    fail(origin_of(base), ": sends on to '", without_credentials(location),
+    fail(origin_of(base), ": redirects to '", without_credentials(location),
          "', which is not a web address");
   return parts.get(CURLUPART_URL);
 }

@@ -1,4 +1,4 @@
-/// One HTTP request at a time, and nothing on its own: no redirect is followed here.
+/// One HTTP request at a time. Redirects are not followed here.
 #pragma once
 
 #include <chrono>
@@ -16,13 +16,13 @@
 
 namespace vit::tools {
 
-/// The server could not be reached, or its answer did not come to its end.
+/// The server could not be reached, or its response was incomplete.
 class NetworkError : public Error {
  public:
   using Error::Error;
 };
 
-/// It was reached and then the connection broke, or it is too busy: trying again may help.
+/// The connection broke, or the server is too busy: a retry may help.
 class BrokenConnection : public NetworkError {
  public:
   using NetworkError::NetworkError;
@@ -45,8 +45,8 @@ struct Request {
   std::string url;
   std::string token{};      ///< sent as a bearer, empty: none
   bool head = false;        ///< headers only
-  std::uintmax_t from = 0;  ///< first byte wanted
-  /// Sees the headers before the first byte of the body; false gives the rest up.
+  std::uintmax_t from = 0;  ///< first byte to fetch
+  /// Gets the headers before the body; false skips the body.
   std::function<bool(const Response& response)> on_headers{};
   std::function<void(std::span<const std::byte> bytes)> on_body{};
 };
@@ -59,7 +59,7 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  /// Throws a NetworkError that names the server; what the callbacks throw passes through.
+  /// Throws a NetworkError that names the server; exceptions of the callbacks propagate.
   Response perform(const Request& request);
 
  private:
@@ -69,11 +69,11 @@ class HttpClient {
 
 /// `location` as seen from `base`: "/a" and "https://b/c" alike.
 std::string resolve_url(const std::string& base, const std::string& location);
-/// Scheme, host and port are the same: a token for the one may go to the other.
+/// Whether scheme, host and port are equal, so that a token for one may be sent to the other.
 bool same_origin(const std::string& a, const std::string& b);
 /// "https://huggingface.co", for messages.
 std::string origin_of(const std::string& url);
-/// The address, or what was meant as one, without "user:password@", for messages.
+/// The address without "user:password@", for messages.
 std::string without_credentials(std::string_view url);
 /// Whether the host is this machine, so that nothing travels over a network.
 bool is_loopback(const std::string& url);

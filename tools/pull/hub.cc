@@ -21,7 +21,7 @@ bool is_redirect(const Response& response) {
   return response.status >= 300 && response.status < 400 && !response.header("location").empty();
 }
 
-/// Bytes that a path may hold as they are; the others as %NN.
+/// Bytes of a path that need no %NN.
 std::string encoded(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string result;
@@ -44,11 +44,11 @@ std::string unquoted(std::string etag) {
   return etag;
 }
 
-/// The next address, or a refusal to leave encryption behind.
+/// The next address. Throws an Error if it is not encrypted.
 std::string next_url(const std::string& url, const Response& response) {
   std::string next = resolve_url(url, response.header("location"));
   if (url.starts_with("https:") && !next.starts_with("https:"))
-    fail(origin_of(url), ": sends on to '", origin_of(next), "', which is not encrypted");
+    fail(origin_of(url), ": redirects to '", origin_of(next), "', which is not encrypted");
   return next;
 }
 
@@ -90,26 +90,26 @@ std::string HubRepository::token_for(const std::string& url) const {
 Response HubRepository::get(Request request) {
   for (int i = 0; i < kMostRedirects; ++i) {
     request.token = token_for(request.url);
-    const Response response = client_.perform(request);
+    Response response = client_.perform(request);
     if (!is_redirect(response)) return response;
     request.url = next_url(request.url, response);
   }
-  fail(origin_of(request.url), ": sends on and on, ", kMostRedirects, " times");
+  fail(origin_of(request.url), ": redirects more than ", kMostRedirects, " times");
 }
 
-/// What the hub itself says; it is not asked where the bytes are stored.
+/// The hub's own response; redirects to the storage are not followed.
 Response HubRepository::head(std::string url) {
   for (int i = 0; i < kMostRedirects; ++i) {
     Request request{.url = url, .token = token_for(url), .head = true};
     Response response = client_.perform(request);
     if (response.status >= 500 || response.status == 429)
-      throw BrokenConnection(origin_of(url) + ": is too busy, it says " +
+      throw BrokenConnection(origin_of(url) + ": is too busy, status " +
                              std::to_string(response.status));
     if (!is_redirect(response) || !response.header("x-linked-etag").empty()) return response;
     url = next_url(url, response);
     if (!same_origin(url, settings_.endpoint)) return response;
   }
-  fail(origin_of(url), ": sends on and on, ", kMostRedirects, " times");
+  fail(origin_of(url), ": redirects more than ", kMostRedirects, " times");
 }
 
 void HubRepository::refuse(const Response& response, const std::string& what) const {
@@ -125,7 +125,7 @@ void HubRepository::refuse(const Response& response, const std::string& what) co
          has_token ? " with the account of HF_TOKEN" : ", then set HF_TOKEN to your access token");
   if (response.status == 401 || response.status == 404)
     fail(name_, ": no such repository, or a private one: ", said, "; check the name at ", home,
-         has_token ? "; HF_TOKEN does not open it"
+         has_token ? "; HF_TOKEN gives no access to it"
                    : "; for a private one set HF_TOKEN to your access token");
   fail(name_, ": cannot fetch ", what, ": ", said);
 }
@@ -171,7 +171,7 @@ std::vector<std::string> HubRepository::list() {
   const auto json = nlohmann::json::parse(body, nullptr, false);
   std::vector<std::string> names;
   if (!json.is_object() || !json.contains("siblings") || !json["siblings"].is_array())
-    fail(name_, ": the hub's list of files is not understood");
+    fail(name_, ": the hub's list of files cannot be read");
   for (const auto& file : json["siblings"])
     if (file.is_object() && file.contains("rfilename") && file["rfilename"].is_string())
       if (auto name = file["rfilename"].get<std::string>(); name.find('/') == std::string::npos)

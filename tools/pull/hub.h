@@ -1,4 +1,4 @@
-/// The Hugging Face hub, or a mirror of it: which files a repository has, and what is said of them.
+/// The Hugging Face hub, or a mirror of it: the files of a repository, with sizes and hashes.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct HubSettings {
   Retries retries{};
 };
 
-/// HF_ENDPOINT and HF_TOKEN. Throws an Error if the endpoint is no web address, or if the token
-/// would travel unencrypted.
+/// HF_ENDPOINT and HF_TOKEN. Throws an Error if the endpoint is not a web address, or if the token
+/// would be sent unencrypted.
 HubSettings hub_from_environment();
-/// HF_HUB_OFFLINE, in any of the ways to say yes.
+/// HF_HUB_OFFLINE, with any value that means yes.
 bool offline_by_environment();
 
 /// One file, as the hub's own headers describe it.
@@ -43,11 +43,11 @@ class HubRepository {
   std::optional<RemoteFile> find(const std::string& file);
   /// Every file at its top level.
   std::vector<std::string> list();
-  /// Sends `request` to request.url and on to where that leads. The token goes to the hub alone.
+  /// Sends `request` to request.url and follows redirects. The token is sent to the hub only.
   Response get(Request request);
 
   const std::string& name() const { return name_; }
-  /// What the revision stood for at the first answer; empty: the hub did not say.
+  /// The commit of the revision at the first response; empty: unknown.
   const std::string& commit() const { return commit_; }
   const Retries& retries() const { return settings_.retries; }
 

@@ -132,7 +132,7 @@ void PartFile::add(std::span<const std::byte> bytes) {
   if (remote_.size && size_ + bytes.size() > *remote_.size) {
     discard();
     fail(remote_.name, ": the server sends more than the ", *remote_.size,
-         " bytes that the hub promised; the bad file was removed");
+         " bytes that the hub stated; the bad file was removed");
   }
   if (limit_ && size_ + bytes.size() > *limit_) {
     discard();
@@ -156,7 +156,7 @@ void PartFile::discard() {
 std::string PartFile::finish() {
   if (remote_.size && size_ != *remote_.size) {
     discard();
-    fail(remote_.name, ": is ", size_, " bytes, the hub promised ", *remote_.size,
+    fail(remote_.name, ": is ", size_, " bytes, the hub stated ", *remote_.size,
          "; the bad file was removed, try again");
   }
   if (!digest_ && is_hash(remote_.etag, kSha1Digits)) {  // it begins with the size
@@ -167,7 +167,7 @@ std::string PartFile::finish() {
   const std::string kind = !digest_ ? "" : hash.size() == kSha256Digits ? "sha256" : "git sha1";
   if (digest_ && hash != remote_.etag) {
     discard();
-    fail(remote_.name, ": its ", kind, " is ", hash, ", the hub promised ", remote_.etag,
+    fail(remote_.name, ": its ", kind, " is ", hash, ", the hub stated ", remote_.etag,
          "; the bad file was removed, try again");
   }
   if (::fsync(file_) != 0) refuse(part_, errno);

@@ -1,4 +1,4 @@
-/// A download on its way: FILE.part, and FILE.part.etag that says what it is a part of.
+/// An unfinished download: FILE.part, and its version in FILE.part.etag.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace vit::tools {
 
-/// Kept when the program ends, however it ends, as soon as it holds a byte; only finish() and
-/// discard() take it away.
+/// Kept when the program ends, as soon as it has a byte; only finish() and discard() remove
+/// it.
 class PartFile {
  public:
-  /// Goes on where an earlier download of the same content was cut. Throws an Error: another
-  /// program is at it, not allowed, …
+  /// Resumes an earlier download of the same content. Throws an Error: another program is
+  /// downloading it, not allowed, …
   PartFile(const std::filesystem::path& path, const RemoteFile& remote);
   ~PartFile();
   PartFile(const PartFile&) = delete;
@@ -25,15 +25,15 @@ class PartFile {
 
   std::uintmax_t size() const { return size_; }
   void add(std::span<const std::byte> bytes);
-  /// From the first byte on again.
+  /// Starts again from the first byte.
   void restart();
   void discard();
   /// The size, where it was not known; throws an Error if it is more than the file may have.
   void expect(std::uintmax_t size);
   bool has_expected_size() const { return remote_.size.has_value(); }
-  /// Whether it may be fetched without a known size: a text file with a limit of its own.
+  /// Whether it may be fetched without a known size: text files have a limit.
   bool is_small() const { return limit_.has_value(); }
-  /// Compares size and hash, and puts the file in its place; throws an Error and discards it when
+  /// Compares size and hash, and moves the file to its place; throws an Error and discards it if
   /// they differ. Returns the hash that was compared, "sha256" or "git sha1"; empty: the server
   /// gave none.
   std::string finish();

@@ -13,6 +13,7 @@
 #include "tools/pull/download.h"
 #include "vit/base/atomic_file.h"
 #include "weights/known/catalogue.h"
+#include "weights/known/unsupported.h"
 #include "weights/store.h"
 
 namespace vit::tools {
@@ -40,7 +41,7 @@ void add_options(cxxopts::Options& options) {
   options.add_options("", {
                               {"revision", "a branch, tag or commit",
                                cxxopts::value<std::string>()->default_value("main"), "NAME"},
-                              {"offline", "fetch nothing: succeed only if it is there already"},
+                              {"offline", "no network: succeed only if the model is in the cache"},
                           });
 }
 
@@ -54,6 +55,8 @@ std::string repository_of(const std::string& name) {
     fail(name, ": the catalogue has several of this architecture, name one of them:", list);
   }
   if (weights::is_hub_name(name)) return name;
+  if (const auto* family = weights::unsupported_architecture(name))
+    fail("'", name, "' is ", description_of(*family));
   std::vector<std::string> names;
   for (const auto& model : weights::catalogue()) names.push_back(model.name);
   const std::string meant = nearest(name, names);

@@ -1,4 +1,4 @@
-/// Once more when a connection broke.
+/// Retries after a broken connection.
 #pragma once
 
 #include <chrono>

@@ -27,12 +27,9 @@ void show_whole(const data::Dataset& dataset, Recipe& recipe) {
 
 std::vector<size_t> labels_of(const std::vector<data::Sample>& samples) {
   std::vector<size_t> labels;
+  labels.reserve(samples.size());
   for (const auto& sample : samples) labels.push_back(sample.label);
   return labels;
-}
-
-std::string counted(const char* what, size_t done, size_t all) {
-  return std::string(what) + " " + format_count(done) + " of " + format_count(all);
 }
 
 gradient::Network<float> adapted_network(weights::Checkpoint checkpoint, Pooling pooling,
@@ -93,7 +90,7 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   const auto features_of = [&](const std::vector<data::Sample>& samples, const char* what) {
     ProgressLine line;
     return train::compute_features(model, checkpoint.recipe, samples, pool, [&](size_t done) {
-      line.update([&](size_t) { return counted(what, done, samples.size()); });
+      line.update([&](size_t) { return count_text(what, done, samples.size()); });
     });
   };
   const Matrix features = features_of(dataset.train, "features of training images");
@@ -112,7 +109,7 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   train::set_head(head, network);
   const double accuracy =
       train::accuracy_of(head, {others.view().col_range(0, width), other_labels, classes});
-  train::export_model(settings.output, network, {checkpoint.recipe, dataset.labels},
+  train::export_model(settings.output, network, checkpoint.recipe, dataset.labels,
                       {.dtype = settings.half ? weights::DType::kF16 : weights::DType::kF32,
                        .notes = {{"training", "probe from=" + settings.from},
                                  {"validation_accuracy", formatted("%.4f", accuracy)}}});

@@ -81,6 +81,7 @@ template <typename Field>
 std::vector<double> column(const std::vector<train::EpochRow>& history, Field field,
                            double factor = 1.0) {
   std::vector<double> values;
+  values.reserve(history.size());
   for (const auto& row : history) values.push_back(row.*field * factor);
   return values;
 }

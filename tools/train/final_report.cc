@@ -1,29 +1,30 @@
 #include "tools/train/final_report.h"
 
 #include "tools/eval/data.h"
+#include "tools/eval/predictions.h"
 #include "tools/eval/report.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 
 namespace vit::tools {
-namespace {
-
-constexpr size_t kWorst = 24;
-
-}  // namespace
-
 void report_model(const TrainSettings& settings, const data::Dataset& dataset) {
   const Classifier classifier = Classifier::load(settings.output, {.threads = settings.threads});
   const ClassNames names(classifier.name(), classifier.labels(), classifier.config().head.classes);
   const LabelledSource source = labelled_samples(dataset.validation, settings.max_pixels);
+  const auto folder = settings.beside(".eval");
+  PredictionsFile predictions(predictions_file(folder), names, false);
   const Evaluation evaluation =
-      evaluate(classifier, source, kWorst, {.failed = [](const Failure& failure) {
-                 write_message(printable(failure.name + ": " + failure.reason));
-               }});
+      evaluate(classifier, source, {},
+               {.failed =
+                    [](const Failure& failure) {
+                      write_message(printable(failure.name + ": " + failure.reason));
+                    },
+                .answered = [&](const LabelledImage& image,
+                                const Answer& answer) { predictions.add(image, answer); }});
   const std::string data = "the validation images of " + settings.data.string() +
                            (dataset.split_by_us ? " (split by chance)" : "");
   const EvaluationReport report{data, names, evaluation};
-  const auto folder = settings.beside(".eval");
+  predictions.commit();
   write_evaluation(folder, report, source.read);
   write_output("\n" + evaluation_text(report) + "\nreport " +
                printable((folder / "index.html").string()) + "\n");

@@ -1,4 +1,4 @@
-/// What a freshly trained model is worth: the report of vit eval on the images it was not shown.
+/// The report of vit eval on the validation images, for a trained model.
 #pragma once
 
 #include "tools/train/settings.h"
@@ -7,7 +7,7 @@
 namespace vit::tools {
 
 /// Reads the model file that was written, runs it over the validation images as vit eval would,
-/// prints the figures and leaves the report in MODEL.eval/.
+/// prints the figures and writes the report to MODEL.eval/.
 void report_model(const TrainSettings& settings, const data::Dataset& dataset);
 
 }  // namespace vit::tools

@@ -11,10 +11,10 @@ namespace vit::tools {
 
 using NamedClasses = std::map<std::string, std::string>;
 
-/// Throws an Error that names the line which is something else, or repeats a class.
+/// Throws an Error that names a malformed line or a repeated class.
 NamedClasses read_named_classes(const std::filesystem::path& path);
 
-/// Labels become the names that the file has for them; labels that it does not have stay. Throws an
+/// Replaces labels by their names in the file; other labels stay. Throws an
 /// Error if it has none of them, or if two classes get the same name.
 void rename_classes(const std::filesystem::path& path, data::Dataset& dataset);
 

@@ -53,7 +53,7 @@ class TrainingRun {
       if (stop_wanted()) return stop();
       if (!finish_epoch()) return stop();
     }
-    signals_.reset();  // from here on Ctrl-C just ends the program
+    signals_.reset();  // from here on Ctrl-C ends the program
     report_end();
     return 0;
   }
@@ -81,7 +81,7 @@ class TrainingRun {
     draw_curves(settings_.beside(".png"), trainer_.state().history);
   }
 
-  /// The best model is gone; the checkpoint's is what is left.
+  /// If the best model is missing, the checkpoint's weights replace it.
   void replace_lost_model() {
     train::State& state = trainer_.state();
     const bool validated = state.step == 0;  // they are those of the last epoch
@@ -89,7 +89,7 @@ class TrainingRun {
     export_weights(validated ? &state.history.back() : nullptr);
     save();
     write_message(settings_.output.string() +
-                  ": was not there; the weights of the checkpoint take its place");
+                  ": was missing; the weights of the checkpoint replace it");
   }
 
   bool stop_wanted() const { return signals_->number() != 0; }
@@ -136,7 +136,7 @@ class TrainingRun {
            " left";
   }
 
-  /// Of equal accuracy the one with less loss: few validation images tie often.
+  /// At equal accuracy the one with less loss: ties are frequent with few validation images.
   bool is_best(const train::Score& score) const {
     return std::ranges::none_of(compared(), [&](const train::EpochRow& row) {
       return row.validation_accuracy > score.accuracy ||
@@ -163,15 +163,15 @@ class TrainingRun {
     return true;
   }
 
-  /// `validated`: what is known about them, if it is.
+  /// `validated`: the figures of these weights, if known.
   void export_weights(const train::EpochRow* validated) {
     std::map<std::string, std::string> notes{{"training", description_}};
     if (validated != nullptr) {
       notes["validation_accuracy"] = formatted("%.4f", validated->validation_accuracy);
       notes["epoch"] = std::to_string(validated->epoch);
     }
-    train::export_model(settings_.output, trainer_.averaged(),
-                        {settings_.training.batches.recipe, dataset_.labels},
+    train::export_model(settings_.output, trainer_.averaged(), settings_.training.batches.recipe,
+                        dataset_.labels,
                         {.dtype = settings_.half ? weights::DType::kF16 : weights::DType::kF32,
                          .notes = std::move(notes)});
   }

@@ -7,8 +7,8 @@
 
 namespace vit::tools {
 
-/// Trains `network` and leaves the best model, the log, the curves and the checkpoint
-/// beside each other. The exit status.
+/// Trains `network` and writes the best model, the log, the curves and the checkpoint.
+/// Returns the exit status.
 int run_training(const TrainSettings& settings, gradient::Network<float> network,
                  const data::Dataset& dataset, ThreadPool& pool);
 

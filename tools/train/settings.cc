@@ -10,7 +10,7 @@
 namespace vit::tools {
 namespace {
 
-/// Reads options by name with the messages of the house.
+/// Reads options by name.
 class Reader {
  public:
   explicit Reader(const cxxopts::ParseResult& arguments) : arguments_(arguments) {}
@@ -39,27 +39,27 @@ class Reader {
 
 constexpr size_t kMany = 1'000'000;
 
-Depth how_deep(const Reader& read) {
+TrainingMode training_mode(const Reader& read) {
   if (read.given("probe") && read.given("finetune"))
     fail_usage("--probe and --finetune exclude each other");
   if (!read.given("from")) {
     if (read.given("probe") || read.given("finetune"))
       fail_usage("--probe and --finetune need a model to start from: --from MODEL");
-    return Depth::kScratch;
+    return TrainingMode::kScratch;
   }
-  return read.given("finetune") ? Depth::kFinetune : Depth::kProbe;
+  return read.given("finetune") ? TrainingMode::kFinetune : TrainingMode::kProbe;
 }
 
-/// Options that say what a new model is mean nothing for one that is there.
+/// Options of a new model do not apply to an existing one.
 void check_new_model_options(const Reader& read) {
   for (const char* name : {"arch", "patch", "width", "depth", "heads", "mlp-ratio", "pool", "init"})
     if (read.given("from") && read.given(name))
       fail_usage("option '--", name, "' describes a new model, but --from gives one");
   if (read.given("arch") && read.given("pool"))
-    fail_usage("option '--pool' is for a plain model, but --arch says how it pools");
+    fail_usage("option '--pool' is for a plain model, but --arch decides the pooling");
 }
 
-/// A probe takes no steps: what is said about them would be lost.
+/// A probe has no training steps: options for them would have no effect.
 void check_probe_options(const Reader& read) {
   for (const char* name : {"epochs",
                            "batch",
@@ -94,7 +94,7 @@ void check_probe_options(const Reader& read) {
                            "image-size"})
     if (read.given(name))
       fail_usage("option '--", name,
-                 "' means nothing to a probe, which fits a classifier only; did you mean "
+                 "' has no effect on a probe, which fits a classifier only; did you mean "
                  "--finetune?");
 }
 
@@ -111,7 +111,7 @@ Shape parse_shape(const Reader& read) {
   check_new_model_options(read);
   Shape shape;
   shape.architecture = read.text("arch");
-  if (!shape.architecture.empty()) {  // its own sizes, unless told otherwise
+  if (!shape.architecture.empty()) {  // its sizes, unless given
     const ModelConfig known = weights::config_of(shape.architecture, {}, "option '--arch'");
     shape = {.architecture = shape.architecture,
              .image_size = known.embedding.image_height,
@@ -143,9 +143,9 @@ void parse_learning(const Reader& read, train::Settings& s) {
   read.number("lr", 1e-8, 10.0, s.rate);
   s.least_rate = s.rate / 100.0;
   if (read.given("optimizer"))
-    s.method = parse_choice<train::Method>(
+    s.optimizer = parse_choice<train::OptimizerKind>(
         "--optimizer", read.text("optimizer"),
-        {{"adamw", train::Method::kAdamW}, {"muon", train::Method::kMuon}});
+        {{"adamw", train::OptimizerKind::kAdamW}, {"muon", train::OptimizerKind::kMuon}});
   if (read.given("precision"))
     s.operands = parse_choice<Operands>("--precision", read.text("precision"),
                                         {{"f32", Operands::kF32}, {"bf16", Operands::kBf16}});
@@ -183,18 +183,18 @@ void parse_images(const Reader& read, train::Augmentation& augmentation) {
   read.number("erase", 0.0, 1.0, augmentation.erase);
 }
 
-/// Where one value suits both a new model and a trained one badly.
+/// Defaults that differ between a new model and a trained one.
 void set_defaults(TrainSettings& settings) {
   train::Settings& s = settings.training;
-  if (settings.how == Depth::kFinetune) {
+  if (settings.mode == TrainingMode::kFinetune) {
     s.epochs = 10;
     s.rate = 1e-4;
     s.warmup_epochs = 1.0;
     s.layer_decay = 0.75;
   }
-  // Small images have no pixels to spare; photographs do.
+  // Small images lose too much by a crop; photographs do not.
   constexpr size_t kSmall = 64;
-  const bool small = settings.how == Depth::kScratch && settings.shape.image_size <= kSmall;
+  const bool small = settings.mode == TrainingMode::kScratch && settings.shape.image_size <= kSmall;
   s.batches.augmentation.crop = small ? train::CropKind::kPad : train::CropKind::kResized;
   s.batches.augmentation.pad = std::max<size_t>(1, settings.shape.image_size / 8);
 }
@@ -209,15 +209,15 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
   settings.output = read.text("output");
   settings.class_names = read.text("class-names");
   settings.from = read.text("from");
-  settings.how = how_deep(read);
-  if (settings.how == Depth::kProbe) check_probe_options(read);
+  settings.mode = training_mode(read);
+  if (settings.mode == TrainingMode::kProbe) check_probe_options(read);
   for (const char* name : {"teacher-share", "teacher-crops", "store-teacher", "teacher-classes"})
     if (read.given(name) && !read.given("teacher"))
       fail_usage("option '--", name, "' needs a teacher: --teacher MODEL");
   settings.shape = parse_shape(read);
   set_defaults(settings);
   if (read.given("init"))
-    settings.start = parse_choice<train::Start>(
+    settings.init = parse_choice<train::Start>(
         "--init", read.text("init"),
         {{"mimetic", train::Start::kMimetic}, {"plain", train::Start::kPlain}});
   parse_learning(read, settings.training);
@@ -269,14 +269,14 @@ std::string describe_run(const TrainSettings& settings, const ModelConfig& confi
   const train::Settings& s = settings.training;
   const train::Augmentation& a = s.batches.augmentation;
   std::ostringstream text;
-  text << "from=" << settings.from << " how=" << static_cast<int>(settings.how)
+  text << "from=" << settings.from << " how=" << static_cast<int>(settings.mode)
        << " image=" << config.embedding.image_height << "x" << config.embedding.image_width
        << " patch=" << config.embedding.patch_height << " width=" << config.encoder.width
        << " depth=" << config.encoder.depth << " heads=" << config.encoder.heads
        << " mlp=" << config.encoder.mlp_width << " pooling=" << to_string(config.head.pooling)
-       << " classes=" << config.head.classes << " init=" << static_cast<int>(settings.start)
+       << " classes=" << config.head.classes << " init=" << static_cast<int>(settings.init)
        << " images=" << dataset.train.size() << " epochs=" << s.epochs << " batch=" << s.batch
-       << " lr=" << s.rate << " optimizer=" << static_cast<int>(s.method)
+       << " lr=" << s.rate << " optimizer=" << static_cast<int>(s.optimizer)
        << " weight-decay=" << s.adam.weight_decay << " warmup=" << s.warmup_epochs
        << " clip=" << s.clip << " ema=" << s.average << " layer-decay=" << s.layer_decay
        << " drop-path=" << s.drop_path << " keep-patches=" << s.keep_patches

@@ -1,4 +1,4 @@
-/// What the command line of vit train says, checked.
+/// The checked command line of vit train.
 #pragma once
 
 #include <cxxopts.hpp>
@@ -12,22 +12,22 @@
 
 namespace vit::tools {
 
-enum class Depth {
+enum class TrainingMode {
   kScratch,   ///< a new model
-  kProbe,     ///< a new classifier on frozen features
-  kFinetune,  ///< all of a model learns on
+  kProbe,     ///< a new head on frozen features
+  kFinetune,  ///< training continues on all weights of a model
 };
 
-/// A new model, where it is not one of the known architectures as it is.
+/// A new model.
 struct Shape {
   std::string architecture;  ///< empty: a plain ViT of the sizes below
-  size_t image_size = 32;    ///< of a model that is there 0, unless it is to be another
+  size_t image_size = 32;    ///< 0 for an existing model: its own size
   size_t patch = 4;
   size_t width = 192;
   size_t depth = 6;
   size_t heads = 3;
   double mlp_ratio = 4.0;
-  bool class_token = false;  ///< else the mean of the tokens is classified
+  bool class_token = false;  ///< pooling by a class token instead of the mean
 };
 
 struct TrainSettings {
@@ -35,15 +35,15 @@ struct TrainSettings {
   std::filesystem::path output;
   std::filesystem::path class_names;  ///< names for the folders' classes; empty: the folders' own
   std::string from;
-  Depth how = Depth::kScratch;
+  TrainingMode mode = TrainingMode::kScratch;
   Shape shape;
-  train::Start start = train::Start::kMimetic;
+  train::Start init = train::Start::kMimetic;
   train::Settings training;
   std::string teacher;
   double teacher_share = 0.5;
-  std::filesystem::path teacher_answers;  ///< where they are kept; empty: nowhere
-  std::filesystem::path teacher_classes;  ///< which class of the teacher is which; empty: by label
-  size_t teacher_crops = 0;               ///< that the teacher sees of an image; 0: the whole image
+  std::filesystem::path teacher_answers;  ///< file for the answers; empty: not stored
+  std::filesystem::path teacher_classes;  ///< file of matching classes; empty: by label
+  size_t teacher_crops = 0;               ///< per image, for the teacher; 0: the whole image
   double validation_share = 0.1;
   size_t most_per_class = 0;
   size_t max_pixels =
@@ -60,10 +60,11 @@ struct TrainSettings {
 void add_train_options(cxxopts::Options& options);
 TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments);
 
-/// The configuration of a new model for so many classes.
+/// The configuration of a new model.
 ModelConfig new_model(const Shape& shape, size_t classes);
 
-/// All that decides what a run computes, as text: for the model file and to know a run again.
+/// All settings that affect the result of a run, as text: stored in the model file and compared by
+/// --resume.
 std::string describe_run(const TrainSettings& settings, const ModelConfig& config,
                          const data::Dataset& dataset);
 

@@ -1,11 +1,11 @@
 #include "tools/train/teach.h"
 
-#include <atomic>
+#include <mutex>
 
+#include "tools/cli/progress.h"
 #include "tools/eval/class_names.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
-#include "tools/train/counter.h"
 #include "tools/train/named_classes.h"
 #include "vit/base/hash.h"
 #include "vit/model/load.h"
@@ -18,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Most likely classes that are kept of an answer.
+/// Number of most likely classes stored per answer.
 constexpr size_t kKept = 16;
 
-/// Of all that decides what a teacher is shown.
+/// A hash of everything that affects the teacher's inputs.
 std::uint64_t fingerprint_of(const TrainSettings& settings, const data::Dataset& dataset) {
   const train::BatchRule& rule = settings.training.batches;
   const train::Augmentation& how = rule.augmentation;
@@ -50,7 +50,7 @@ std::vector<size_t> classes_of(const weights::Checkpoint& teacher, const TrainSe
     const std::optional<size_t> found = known.find(name);
     if (!found)
       fail(known.explain(name),
-           "; --teacher-classes FILE says which class is which: lines of a class of the data, a "
+           "; --teacher-classes FILE matches the classes: lines of a class of the data, a "
            "tab, and the teacher's label");
     classes.push_back(*found);
   }
@@ -71,7 +71,7 @@ class Teacher {
     train::keep_margins(dataset.train, recipe_);
   }
 
-  /// Another number for another model, or other classes of it.
+  /// Depends on the model and on its matched classes.
   std::uint64_t hash() const {
     Hash hash;
     hash.add_row(network_.numbers.data(), network_.numbers.size());
@@ -83,12 +83,13 @@ class Teacher {
   /// One pass over all images.
   void answer(train::TeacherTable& table, ThreadPool& pool) const {
     const size_t crops = table.shape().crops, pass = table.finished();
-    const Counter counter("asking the teacher, pass " + std::to_string(pass + 1) + " of " +
-                              std::to_string(table.shape().passes()) + ",",
-                          dataset_.train.size());
+    const std::string what = "teacher, pass " + std::to_string(pass + 1) + " of " +
+                             std::to_string(table.shape().passes()) + ": image";
+    ProgressLine line;
+    std::mutex counting;  // the answers come from all threads
+    size_t done = 0;
     gradient::NetworkView<float> view(network_);
     view.operands = settings_.training.operands;
-    std::atomic<size_t> done = 0;
     train::answer_questions(
         view, recipe_,
         {.count = dataset_.train.size(),
@@ -103,7 +104,9 @@ class Teacher {
                std::vector<float> probabilities(classes_.size());
                train::restricted_softmax(logits, classes_, probabilities);
                table.set(i, probabilities);
-               counter(++done);
+               const std::lock_guard lock(counting);
+               ++done;
+               line.update([&](size_t) { return count_text(what, done, dataset_.train.size()); });
              }},
         &pool);
     table.finish_pass();
@@ -157,7 +160,7 @@ std::optional<train::Teaching> ask_teacher(const TrainSettings& settings,
                            settings.teacher_share};
   train::TeacherTable& table = teaching.table;
   if (table.complete() && !is_there(settings.teacher)) {
-    write_message(settings.teacher + ": is not there; its answers in " + path.string() +
+    write_message(settings.teacher + ": does not exist; its answers in " + path.string() +
                   " are used");
     return teaching;
   }

@@ -1,4 +1,4 @@
-/// A teacher's answers to the training images: from a file that holds them, or from the teacher.
+/// A teacher's answers to the training images, read from a file or computed.
 #pragma once
 
 #include <optional>
@@ -7,8 +7,8 @@
 
 namespace vit::tools {
 
-/// Nothing where no teacher is wanted. The settings' recipe and augmentation must be final: they
-/// decide what a teacher is shown. Throws an Error if the teacher lacks a class of the data.
+/// None without a teacher. The settings' recipe and augmentation must be final: they
+/// affect the teacher's inputs. Throws an Error if the teacher lacks a class of the data.
 std::optional<train::Teaching> ask_teacher(const TrainSettings& settings,
                                            const data::Dataset& dataset, ThreadPool& pool);
 

@@ -18,11 +18,11 @@ constexpr std::string_view kExamples =
     "  vit train cifar10/ -o cifar10.safetensors --width 192 --depth 9 --mlp-ratio 2\n"
     "  vit train cifar10/ -o cifar10.safetensors --width 192 --depth 9 --mlp-ratio 2 --resume\n";
 
-/// Throws an Error where the model would take the place of another that nobody gave up.
+/// Throws an Error if the model would replace an existing one without --restart.
 void check_existing(const TrainSettings& settings) {
   namespace fs = std::filesystem;
   std::vector<fs::path> inputs;
-  // A teacher whose answers are kept need not be there any more.
+  // A teacher whose answers are stored need not exist.
   const bool answered = !settings.teacher_answers.empty() && fs::exists(settings.teacher_answers);
   if (!settings.from.empty()) inputs.push_back(weights::find_model(settings.from));
   if (!settings.teacher.empty() && !answered)
@@ -31,14 +31,14 @@ void check_existing(const TrainSettings& settings) {
   if (!settings.teacher_answers.empty()) outputs.push_back(settings.teacher_answers);
   check_outputs(outputs, inputs);
   if (settings.resume || settings.restart) return;
-  if (settings.how != Depth::kProbe && fs::exists(settings.beside(".checkpoint")))
+  if (settings.mode != TrainingMode::kProbe && fs::exists(settings.beside(".checkpoint")))
     fail(settings.beside(".checkpoint").string(),
-         ": an earlier run is there; continue it with --resume, or throw it away with --restart");
+         ": an earlier run exists; continue it with --resume, or discard it with --restart");
   if (fs::exists(settings.output))
     fail(settings.output.string(), ": exists already; --restart overwrites it");
 }
 
-/// Before hours are spent.
+/// Checked before the training.
 void check_output(const TrainSettings& settings) {
   namespace fs = std::filesystem;
   check_folder_of(settings.output);
@@ -46,18 +46,18 @@ void check_output(const TrainSettings& settings) {
     fail(settings.output.string(), ": is a folder, expected the name of a model file");
   if (fs::exists(settings.beside(".eval")) && !fs::is_directory(settings.beside(".eval")))
     fail(settings.beside(".eval").string(),
-         ": is a file, but a folder of this name is to be written beside the model");
+         ": is a file, but a folder of this name is written with the model");
   for (const char* ending : {".checkpoint", ".csv", ".png"})
-    if (settings.how != Depth::kProbe && fs::is_directory(settings.beside(ending)))
+    if (settings.mode != TrainingMode::kProbe && fs::is_directory(settings.beside(ending)))
       fail(settings.beside(ending).string(),
-           ": is a folder, but a file of this name is to be written beside the model");
+           ": is a folder, but a file of this name is written with the model");
   check_existing(settings);
   std::error_code ignored;
   const fs::path within = fs::weakly_canonical(settings.output, ignored)
                               .lexically_relative(fs::weakly_canonical(settings.data, ignored));
   if (!within.empty() && *within.begin() != "..")
-    fail(settings.output.string(), ": lies in the data, expected a place outside of ",
-         settings.data.string(), ": what is written beside it would be taken for classes");
+    fail(settings.output.string(), ": is inside the data, expected a place outside of ",
+         settings.data.string(), ": the files written with it would become classes");
 }
 
 int train_from_scratch(TrainSettings settings, ThreadPool& pool) {
@@ -70,7 +70,7 @@ int train_from_scratch(TrainSettings settings, ThreadPool& pool) {
   recipe.crop_fraction = 1.0;
   data::measure_statistics(dataset, recipe);
   auto network = gradient::make_network<float>(config);
-  train::initialize(network, settings.training.batches.seed, settings.start);
+  train::initialize(network, settings.training.batches.seed, settings.init);
   write_output(std::to_string(network.layout.size()) + " parameters, " +
                std::to_string(config.embedding.tokens()) + " tokens\n");
   const auto teaching = ask_teacher(settings, dataset, pool);
@@ -83,12 +83,12 @@ int run(const cxxopts::ParseResult& arguments) {
   check_output(settings);
   const OutputLock lock(settings.output);
   ThreadPool pool(settings.threads);
-  switch (settings.how) {
-    case Depth::kScratch:
+  switch (settings.mode) {
+    case TrainingMode::kScratch:
       return train_from_scratch(settings, pool);
-    case Depth::kProbe:
+    case TrainingMode::kProbe:
       return train_probe(settings, pool);
-    case Depth::kFinetune:
+    case TrainingMode::kFinetune:
       return train_finetune(settings, pool);
   }
   return 1;
@@ -101,8 +101,8 @@ Command train_command() {
           .summary = "train a model on your own classes",
           .description =
               "Train a model on your own classes: a folder with one folder of images per class (or "
-              "train/ and val/ with such folders), IDX files or CIFAR binaries. Beside the model "
-              "FILE comes FILE.eval/ (report) and, except for a probe, FILE.csv (log), FILE.png "
+              "train/ and val/ with such folders), IDX files or CIFAR binaries. With the model "
+              "FILE come FILE.eval/ (report) and, except for a probe, FILE.csv (log), FILE.png "
               "(curves) and FILE.checkpoint: Ctrl-C saves and stops, --resume continues.",
           .usage = "DATA -o MODEL.safetensors [OPTION...]",
           .examples = kExamples,

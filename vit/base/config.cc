@@ -41,12 +41,14 @@ constexpr Name<PositionKind> kPositions[] = {
     {PositionKind::kLearned, "learned"},
     {PositionKind::kSinusoidal1d, "sinusoidal-1d"},
     {PositionKind::kSinusoidal2d, "sinusoidal-2d"},
+    {PositionKind::kFactorized, "factorized"},
 };
 constexpr Name<PositionResampling> kResamplings[] = {
     {PositionResampling::kBilinear, "bilinear"},
     {PositionResampling::kBilinearAlignCorners, "bilinear-align-corners"},
     {PositionResampling::kBicubic, "bicubic"},
     {PositionResampling::kBicubicAntialias, "bicubic-antialias"},
+    {PositionResampling::kBilinearAntialias, "bilinear-antialias"},
 };
 constexpr Name<BlockKind> kBlocks[] = {
     {BlockKind::kPreNorm, "pre-norm"},
@@ -57,6 +59,7 @@ constexpr Name<BlockKind> kBlocks[] = {
 constexpr Name<AttentionKind> kAttentions[] = {
     {AttentionKind::kStandard, "standard"},
     {AttentionKind::kDifferential, "differential"},
+    {AttentionKind::kTalkingHeads, "talking-heads"},
 };
 constexpr Name<Pooling> kPoolings[] = {
     {Pooling::kClass, "class"},
@@ -65,6 +68,22 @@ constexpr Name<Pooling> kPoolings[] = {
     {Pooling::kMeanMax, "mean-max"},
     {Pooling::kAttention, "attention"},
     {Pooling::kClassAndMean, "class-and-mean"},
+};
+constexpr Name<RotaryKind> kRotaries[] = {
+    {RotaryKind::kNone, "none"},
+    {RotaryKind::kAxial, "axial"},
+    {RotaryKind::kNormalized, "normalized"},
+    {RotaryKind::kLearned, "learned"},
+};
+constexpr Name<RelativeBiasKind> kRelativeBiases[] = {
+    {RelativeBiasKind::kNone, "none"},
+    {RelativeBiasKind::kTable, "table"},
+    {RelativeBiasKind::kLogMlp, "log-mlp"},
+    {RelativeBiasKind::kSwinMlp, "swin-mlp"},
+};
+constexpr Name<RelativeResampling> kRelativeResamplings[] = {
+    {RelativeResampling::kGeometric, "geometric"},
+    {RelativeResampling::kBilinear, "bilinear"},
 };
 
 // Far above any published model. A file with larger sizes is broken or hostile: sums of sizes would
@@ -103,8 +122,14 @@ void validate_sizes(const ModelConfig& c, std::string_view where) {
          kMostBlocks, " branches in all");
   if (c.embedding.prefix.size() > kMostPrefixTokens)
     fail(where, ": ", c.embedding.prefix.size(), " prefix tokens, at most ", kMostPrefixTokens);
-  for (const size_t size : {c.head.classes, c.head.pre_logits, c.embedding.position_grid.rows,
-                            c.embedding.position_grid.cols})
+  if (c.head.class_layers > kMostBlocks)
+    fail(where, ": ", c.head.class_layers, " class layers, at most ", kMostBlocks);
+  const RotaryConfig& rotary = c.encoder.rotary;
+  const RelativeBiasConfig& bias = c.encoder.relative_bias;
+  for (const size_t size :
+       {c.head.classes, c.head.pre_logits, c.head.pool_heads, c.head.pool_mlp_width,
+        c.head.class_mlp_width, c.embedding.position_grid.rows, c.embedding.position_grid.cols,
+        rotary.reference.rows, rotary.reference.cols, bias.grid.rows, bias.grid.cols, bias.hidden})
     if (size > kLargestSize) fail(where, ": a size of ", size, ", at most ", kLargestSize);
 }
 
@@ -115,8 +140,12 @@ void validate_tokens(const ModelConfig& c, std::string_view where) {
       c.embedding.image_width < c.embedding.patch_width)
     fail(where, ": image ", c.embedding.image_height, "x", c.embedding.image_width,
          " is smaller than its patch ", c.embedding.patch_height, "x", c.embedding.patch_width);
-  if (c.embedding.positions == PositionKind::kLearned && c.embedding.position_grid.count() == 0)
+  const bool learned = c.embedding.positions == PositionKind::kLearned ||
+                       c.embedding.positions == PositionKind::kFactorized;
+  if (learned && c.embedding.position_grid.count() == 0)
     fail(where, ": learned positions need a position grid");
+  if (c.embedding.positions == PositionKind::kFactorized && c.embedding.covered_prefix() != 0)
+    fail(where, ": factorized positions cannot cover prefix tokens");
   if (c.embedding.positions == PositionKind::kSinusoidal2d && c.encoder.width % 4 != 0)
     fail(where, ": 2d sinusoidal positions need a width that 4 divides, got ", c.encoder.width);
 }
@@ -132,12 +161,64 @@ void validate_encoder(const ModelConfig& c, std::string_view where) {
   if (c.encoder.attention == AttentionKind::kDifferential && c.encoder.head_width() % 2 != 0)
     fail(where, ": differential attention splits each head in two, but heads are ",
          c.encoder.head_width(), " wide");
+  if (c.encoder.attention == AttentionKind::kTalkingHeads &&
+      c.encoder.key_value_heads != c.encoder.heads)
+    fail(where, ": talking heads need keys and values of their own, got ",
+         c.encoder.key_value_heads, " key/value heads for ", c.encoder.heads, " heads");
   if (c.encoder.branches > 1 && c.encoder.block != BlockKind::kPreNorm)
     fail(where, ": ", c.encoder.branches, " branches need pre-norm blocks, got ",
          to_string(c.encoder.block));
   if (c.encoder.block == BlockKind::kParallel &&
       (c.encoder.gated_mlp || c.encoder.attention_norm || c.encoder.mlp_norm))
     fail(where, ": parallel blocks have neither a gated MLP nor inner norms");
+}
+
+void validate_rotary(const ModelConfig& c, std::string_view where) {
+  const RotaryConfig& rotary = c.encoder.rotary;
+  if (rotary.kind == RotaryKind::kNone) return;
+  if (c.encoder.head_width() % 4 != 0)
+    fail(where, ": rotary positions need heads of a width that 4 divides, got ",
+         c.encoder.head_width());
+  if (!std::isfinite(rotary.temperature) || rotary.temperature <= 0.0f)
+    fail(where, ": rotary temperature ", rotary.temperature, " is not a positive number");
+  if (!std::isfinite(rotary.offset))
+    fail(where, ": rotary offset ", rotary.offset, " is not a number");
+  if ((rotary.reference.rows == 0) != (rotary.reference.cols == 0))
+    fail(where, ": rotary reference grid ", rotary.reference.rows, "x", rotary.reference.cols,
+         " has an edge of 0");
+  if (c.encoder.attention != AttentionKind::kStandard || c.encoder.branches > 1)
+    fail(where, ": rotary positions need standard attention in one branch, got ",
+         to_string(c.encoder.attention), " attention in ", c.encoder.branches);
+}
+
+void validate_relative_bias(const ModelConfig& c, std::string_view where) {
+  const RelativeBiasConfig& bias = c.encoder.relative_bias;
+  if (bias.kind == RelativeBiasKind::kNone) return;
+  if (!bias.per_block && !bias.shared)
+    fail(where, ": a relative position bias is neither shared nor of each block");
+  const bool mlp = bias.kind != RelativeBiasKind::kTable;
+  if (mlp && bias.hidden == 0) fail(where, ": the MLP of the relative position bias is 0 wide");
+  if (mlp && bias.class_rows)
+    fail(where, ": only a table of relative position bias has rows for the class token");
+  if (bias.kind != RelativeBiasKind::kLogMlp && bias.grid.count() == 0)
+    fail(where, ": a relative position bias of kind ", to_string(bias.kind), " needs a grid");
+  if (bias.class_rows && c.embedding.prefix.size() != 1)
+    fail(where, ": a relative position bias with rows for the class token needs one prefix token, ",
+         "got ", c.embedding.prefix.size());
+  if (c.encoder.attention != AttentionKind::kStandard || c.encoder.branches > 1)
+    fail(where, ": a relative position bias needs standard attention in one branch, got ",
+         to_string(c.encoder.attention), " attention in ", c.encoder.branches);
+}
+
+/// The class token of these layers stands in front of the patches only there.
+void validate_class_layers(const ModelConfig& c, std::string_view where) {
+  if (c.head.class_layers == 0) return;
+  if (!c.embedding.prefix.empty())
+    fail(where, ": class layers have their own class token, but ", c.embedding.prefix.size(),
+         " prefix tokens pass through the blocks");
+  if (c.head.class_mlp_width == 0) fail(where, ": the MLP of the class layers is 0 wide");
+  if (c.head.pooling != Pooling::kClass || c.head.distilled_head)
+    fail(where, ": class layers need class pooling and one classifier");
 }
 
 /// The head reads the first two tokens as they leave the last norm, and each has a classifier of
@@ -162,6 +243,10 @@ void validate_head(const ModelConfig& c, std::string_view where) {
     fail(where, ": more than one class or distillation token");
   const bool reads_class =
       c.head.pooling == Pooling::kClass || c.head.pooling == Pooling::kClassAndMean;
+  const size_t pool_heads = c.head.pool_heads;
+  if (pool_heads != 0 && c.encoder.width % pool_heads != 0)
+    fail(where, ": width ", c.encoder.width, " is not a multiple of the pool's heads ", pool_heads);
+  if (c.head.class_layers != 0) return validate_class_layers(c, where);
   if (reads_class && count(PrefixToken::kClass) == 0)
     fail(where, ": ", to_string(c.head.pooling),
          " pooling needs a class token, the model has none");
@@ -177,6 +262,8 @@ void validate(const ModelConfig& config, std::string_view where) {
   validate_sizes(config, where);
   validate_tokens(config, where);
   validate_encoder(config, where);
+  validate_rotary(config, where);
+  validate_relative_bias(config, where);
   validate_head(config, where);
 }
 
@@ -213,6 +300,16 @@ std::string_view to_string(AttentionKind value) {
 }
 std::string_view to_string(Pooling value) {
   return name_of(kPoolings, value);
+}
+
+std::string_view to_string(RotaryKind value) {
+  return name_of(kRotaries, value);
+}
+std::string_view to_string(RelativeBiasKind value) {
+  return name_of(kRelativeBiases, value);
+}
+std::string_view to_string(RelativeResampling value) {
+  return name_of(kRelativeResamplings, value);
 }
 
 PositionResampling parse_position_resampling(std::string_view name) {

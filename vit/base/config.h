@@ -18,10 +18,22 @@ enum class NormKind { kLayerNorm, kRmsNorm };
 /// Tokens in front of the patches, in the order of the checkpoint.
 enum class PrefixToken { kClass, kDistillation, kRegister };
 
-enum class PositionKind { kNone, kLearned, kSinusoidal1d, kSinusoidal2d };
+enum class PositionKind {
+  kNone,
+  kLearned,
+  kSinusoidal1d,
+  kSinusoidal2d,
+  kFactorized,  ///< a learned row for each row of the grid plus one for each column (NaFlex)
+};
 
 /// How a learned position grid is resampled for another resolution.
-enum class PositionResampling { kBilinear, kBilinearAlignCorners, kBicubic, kBicubicAntialias };
+enum class PositionResampling {
+  kBilinear,
+  kBilinearAlignCorners,
+  kBicubic,
+  kBicubicAntialias,
+  kBilinearAntialias,
+};
 
 enum class BlockKind {
   kPreNorm,           ///< x += f(norm(x)): ViT, DeiT, DINO, CLIP. Several branches are summed.
@@ -33,6 +45,29 @@ enum class BlockKind {
 enum class AttentionKind {
   kStandard,
   kDifferential,  ///< softmax(q1·k1) - lambda · softmax(q2·k2)
+  kTalkingHeads,  ///< heads are mixed linearly before and after the softmax (CaiT)
+};
+
+/// Where the angles come from that queries and keys of patches are rotated by.
+enum class RotaryKind {
+  kNone,
+  kAxial,       ///< half of the angles from the row, half from the column: EVA-02, PE, Naver
+  kNormalized,  ///< the same from patch centres in -1..1, divided by periods: DINOv3
+  kLearned,     ///< column and row times learned frequencies of each layer and head: Naver mixed
+};
+
+/// Where the numbers come from that are added to the scores of pairs of patches.
+enum class RelativeBiasKind {
+  kNone,
+  kTable,    ///< a learned number for each offset and head: BEiT
+  kLogMlp,   ///< an MLP on the logarithms of the offsets: timm's relpos
+  kSwinMlp,  ///< Swin v2's: the same on normalised offsets, 16 · sigmoid(…)
+};
+
+/// How a table of offsets is resampled for another resolution.
+enum class RelativeResampling {
+  kGeometric,  ///< linear between places at geometric distances: BEiT's authors and timm
+  kBilinear,   ///< as an image: transformers
 };
 
 enum class Pooling {
@@ -52,6 +87,42 @@ struct GridSize {
   bool operator==(const GridSize&) const = default;
 };
 
+/// Rotary positions. Prefix tokens are never rotated.
+struct RotaryConfig {
+  RotaryKind kind = RotaryKind::kNone;
+  float temperature = 10000.0f;  ///< the lowest frequency's, or the longest period's base
+  float offset = 0.0f;           ///< added to row and column indices; kAxial only
+  /// Columns give the first half of the angles, rows the second (timm's 'xy').
+  bool columns_first = false;
+  /// Elements e and e + d/2 of a head form a pair; false: 2m and 2m + 1.
+  bool split_halves = false;
+  /// kAxial: indices are scaled to this grid at every input size; 0x0: plain indices.
+  GridSize reference{0, 0};
+  /// kNormalized: the checkpoint holds the periods (Meta's files round them to bfloat16).
+  bool stored_periods = false;
+
+  bool operator==(const RotaryConfig&) const = default;
+};
+
+/// A bias of the attention scores that depends on the offset from key patch to query patch.
+struct RelativeBiasConfig {
+  RelativeBiasKind kind = RelativeBiasKind::kNone;
+  bool per_block = true;  ///< every block has its own
+  bool shared = false;    ///< all blocks add the same; may come with one of their own
+  size_t hidden = 0;      ///< width of the MLP's hidden layer
+  /// A table ends with three rows for the class token: class to patch, patch to class, class to
+  /// class. Without them pairs with a prefix token have a bias of 0.
+  bool class_rows = false;
+  GridSize grid{0, 0};  ///< patches of the stored table's model; kTable and kSwinMlp
+  RelativeResampling resampling = RelativeResampling::kGeometric;
+
+  /// Rows of the stored table.
+  size_t table_rows() const {
+    return (2 * grid.rows - 1) * (2 * grid.cols - 1) + (class_rows ? 3 : 0);
+  }
+  bool operator==(const RelativeBiasConfig&) const = default;
+};
+
 /// How an image becomes tokens.
 struct EmbeddingConfig {
   size_t image_height = 224;
@@ -66,6 +137,8 @@ struct EmbeddingConfig {
   bool positions_cover_prefix = true;  ///< false: positions are added to the patches alone
   GridSize position_grid{14, 14};      ///< the grid of the stored table
   PositionResampling position_resampling = PositionResampling::kBilinear;
+  /// Resample the table to a square that holds the grid and take its top left part (NaFlex).
+  bool positions_keep_aspect = false;
   bool norm_before_blocks = false;  ///< CLIP's pre-norm
 
   size_t patch_size() const { return channels * patch_height * patch_width; }
@@ -92,12 +165,15 @@ struct EncoderConfig {
   Activation activation = Activation::kGelu;
   bool gated_mlp = false;  ///< SwiGLU: activation(gate) · value
   bool qkv_bias = true;
+  bool key_bias = true;         ///< false: of a qkv bias the keys have none (EVA, BEiT)
   bool projection_bias = true;  ///< attention output
   bool mlp_bias = true;         ///< both layers of the MLP
   bool qk_norm = false;
   bool attention_norm = false;  ///< a norm before the attention's output projection (BEiT-3)
   bool mlp_norm = false;        ///< a norm before the MLP's second layer (BEiT-3)
   bool layer_scale = false;
+  RotaryConfig rotary{};
+  RelativeBiasConfig relative_bias{};
 
   size_t head_width() const { return width / heads; }
   /// Rows of the joint projection to queries, keys and values.
@@ -113,7 +189,12 @@ struct HeadConfig {
   bool final_norm = true;    ///< on the tokens, before pooling
   bool pooled_norm = false;  ///< on the pooled features (timm's fc_norm)
   Pooling pooling = Pooling::kClass;
-  bool pool_prefix = false;     ///< mean, max and attention pooling see the prefix tokens too
+  bool pool_prefix = false;   ///< mean, max and attention pooling see the prefix tokens too
+  size_t pool_heads = 0;      ///< of an attention pool, 0: as many as the blocks
+  size_t pool_mlp_width = 0;  ///< of an attention pool, 0: as wide as the blocks'
+  /// Layers in which a class token, which the blocks never saw, reads the patches (CaiT).
+  size_t class_layers = 0;
+  size_t class_mlp_width = 0;   ///< of the class layers
   bool distilled_head = false;  ///< mean of head(class) and head_dist(distillation), or of features
   size_t pre_logits = 0;        ///< width of a tanh layer before the classifier, 0: none
   size_t classes = 1000;        ///< 0: no classifier, the pooled features are the output
@@ -175,6 +256,9 @@ std::string_view to_string(PositionResampling value);
 std::string_view to_string(BlockKind value);
 std::string_view to_string(AttentionKind value);
 std::string_view to_string(Pooling value);
+std::string_view to_string(RotaryKind value);
+std::string_view to_string(RelativeBiasKind value);
+std::string_view to_string(RelativeResampling value);
 
 /// Throws an Error listing the choices if `name` is none of them.
 PositionResampling parse_position_resampling(std::string_view name);

@@ -37,6 +37,22 @@ Projections project_cross(const Attention& a, const AttentionInput& input,
   return {queries, memory.col_range(0, k), memory.col_range(k, k)};
 }
 
+/// Queries and keys of patches. Where few queries are needed, these are the first ones.
+void rotate_patches(const Rotary& rotary, const Projections& p, const Execution& execution) {
+  const size_t prefix = rotary.prefix, d = rotary.head_width;
+  const auto patches = [&](MatrixView x) {
+    const size_t first = std::min(prefix, x.rows);
+    return x.row_range(first, x.rows - first);
+  };
+  if (p.queries.rows == p.keys.rows) {  // side by side: in one pass
+    const MatrixView both{p.queries.data, p.queries.rows, p.queries.cols + p.keys.cols,
+                          p.queries.stride};
+    return rotate(rotary.rotation(), d, patches(both), execution);
+  }
+  rotate(rotary.rotation(), d, patches(p.queries), execution);
+  rotate(rotary.rotation(), d, patches(p.keys), execution);
+}
+
 /// wide: [T, 2H·d] holds for each head the outputs of its two softmaxes; they become one in place.
 MatrixView combine(const Differential& differential, size_t heads, MatrixView wide,
                    const Execution& execution) {
@@ -85,6 +101,7 @@ AttentionCall make_call(const Attention& a, const Projections& p, const Attentio
           .value_heads = a.key_value_heads,
           .scale = 1.0f / (std::sqrt(static_cast<float>(width)) * a.temperature),
           .mask = mask,
+          .offsets = a.offsets.get(),
           .isa = isa};
 }
 
@@ -94,6 +111,10 @@ MatrixView weigh(const Attention& a, const AttentionCall& call, MatrixView proba
   auto& [workspace, execution] = resources;
   const size_t rows = call.queries.rows;
   MatrixView context = workspace.context(rows, call.heads * call.value_width());
+  if (!a.talking.empty()) {
+    attention(a.talking, call, context, workspace.attention, execution.pool, probabilities);
+    return context;
+  }
   if (!a.differential) {
     attention(call, context, workspace.attention, execution.pool, probabilities);
     return context;
@@ -117,6 +138,7 @@ void attend(const Attention& a, const AttentionInput& input, const Resources& re
       a.crosses() ? project_cross(a, input, resources) : project_self(a, input, resources);
   normalize_groups(a.query_norm, p.queries, execution);
   normalize_groups(a.key_norm, p.keys, execution);
+  if (a.rotary != nullptr) rotate_patches(*a.rotary, p, execution);
 
   AttentionCall call = make_call(a, p, input.mask, execution.isa);
   if (input.cache != nullptr) {

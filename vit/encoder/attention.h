@@ -2,10 +2,13 @@
 /// values come from the same sequence, from another one, or from a cache.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 
 #include "vit/encoder/cache.h"
+#include "vit/encoder/rotary.h"
+#include "vit/encoder/talking_heads.h"
 #include "vit/encoder/workspace.h"
 #include "vit/kernels/attention_kernel.h"
 #include "vit/kernels/linear.h"
@@ -21,6 +24,7 @@ struct Differential {
   Norm norm;
 };
 
+/// `rotary`, `offsets` and `talking` are for self-attention without a mask.
 struct Attention {
   Linear qkv;        ///< self-attention: queries, then keys, then values
   Linear query;      ///< cross-attention instead of qkv
@@ -33,7 +37,12 @@ struct Attention {
   size_t key_value_heads = 1;
   float temperature = 1.0f;  ///< of the softmax over the keys
   std::optional<Differential> differential;
+  TalkingHeads talking;                       ///< empty: the heads do not
+  std::shared_ptr<const Rotary> rotary;       ///< of queries and keys, or none
+  std::shared_ptr<const OffsetBias> offsets;  ///< added to the scores, or none
 
+  /// What ties the scores to the places of the tokens, which must then all be there, in order.
+  bool knows_places() const { return rotary != nullptr || offsets != nullptr; }
   bool crosses() const { return qkv.empty(); }
   /// H·d, the width of the queries and of the concatenated heads.
   size_t query_width() const { return crosses() ? query.out : qkv.out - key_width() * 2; }

@@ -141,7 +141,9 @@ MatrixView forward_parallel(const Block& block, const BlockInput& input, const R
 }  // namespace
 
 bool can_merge(const Block& block) {
-  return block.kind == BlockKind::kPreNorm && block.attention.size() == 1;
+  if (block.kind != BlockKind::kPreNorm || block.attention.size() != 1) return false;
+  const Attention& attention = block.attention.front().attention;
+  return !attention.knows_places() && attention.talking.empty();
 }
 
 MatrixView forward(const Block& block, const BlockInput& input, const Resources& resources,

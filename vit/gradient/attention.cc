@@ -28,7 +28,8 @@ Heads<T> heads_of(const AttentionPart<T>& part, View<T> qkv, View<T> probabiliti
           .values = qkv.col_range(queries + keys, keys),
           .probabilities = probabilities,
           .heads = part.heads,
-          .operands = part.qkv.operands};
+          .operands = part.qkv.operands,
+          .isa = part.qkv.isa};
 }
 
 /// Rows of one image in a matrix that has as many per image as any other.
@@ -59,6 +60,71 @@ void normalize_queries_and_keys_back(const AttentionPart<T>& part,
   normalize_back<T>(part.key_norm, raw.col_range(d.queries.cols, d.keys.cols), d.keys);
 }
 
+/// bias [1, columns] is added to every row.
+template <typename T>
+void add_row(const Parameter<T>& bias, View<T> x, Isa isa) {
+  for (size_t r = 0; !bias.empty() && r < x.rows; ++r) add<T>(bias.value, x.row_range(r, 1), isa);
+}
+
+template <typename T>
+void add_query_and_value_bias(const AttentionPart<T>& part, View<T> qkv) {
+  const Heads<T> all = heads_of<T>(part, qkv, {});
+  add_row<T>(part.query_bias, all.queries, part.qkv.isa);
+  add_row<T>(part.value_bias, all.values, part.qkv.isa);
+}
+
+template <typename T>
+void add_query_and_value_bias_back(const AttentionPart<T>& part, View<T> dqkv) {
+  const Heads<T> d = heads_of<T>(part, dqkv, {});
+  if (!part.query_bias.gradient.empty())
+    add_column_sums<T>(d.queries, part.query_bias.gradient, part.qkv.isa);
+  if (!part.value_bias.gradient.empty())
+    add_column_sums<T>(d.values, part.value_bias.gradient, part.qkv.isa);
+}
+
+template <typename T>
+void rotate_queries_and_keys(const AttentionPart<T>& part, AttentionActivations<T>& kept) {
+  if (!part.places.rotates()) return;
+  for (size_t image = 0; image < kept.images; ++image) {
+    const Heads<T> x = heads_of<T>(part, of_image(kept.qkv.view(), kept.images, image), {});
+    rotate<T>(part.places, kept.places, kept.patches(image), x.queries);
+    rotate<T>(part.places, kept.places, kept.patches(image), x.keys);
+  }
+}
+
+template <typename T>
+void rotate_queries_and_keys_back(const AttentionPart<T>& part, AttentionActivations<T>& kept,
+                                  AttentionActivations<T>& d) {
+  if (!part.places.rotates()) return;
+  for (size_t image = 0; image < kept.images; ++image) {
+    const Heads<T> x = heads_of<T>(part, of_image(kept.qkv.view(), kept.images, image), {});
+    const Heads<T> dx = heads_of<T>(part, of_image(d.qkv.view(), kept.images, image), {});
+    const KeptPatches patches = kept.patches(image);
+    rotate_back<T>(part.places, kept.places, patches, x.queries, dx.queries, d.places);
+    rotate_back<T>(part.places, kept.places, patches, x.keys, dx.keys, d.places);
+  }
+}
+
+/// The square root of a head's width: what scores are divided by.
+template <typename T>
+T score_divisor(const AttentionPart<T>& part) {
+  return std::sqrt(static_cast<T>(part.places.head_width));
+}
+
+/// The relative position bias of one image, for scores that are scaled later; empty: none. Images
+/// with all their patches have the same.
+template <typename T>
+ConstView<T> bias_of_image(const AttentionPart<T>& part, AttentionActivations<T>& kept,
+                           size_t image) {
+  if (!part.places.biased()) return {};
+  if (image > 0 && kept.kept_patches.empty()) return kept.pair_bias;
+  const size_t tokens = kept.qkv.rows() / kept.images;
+  kept.pair_bias.resize(part.heads * tokens, tokens);
+  kept.pair_bias.fill(T{0});
+  add_bias<T>(part.places, kept.places, kept.patches(image), score_divisor(part), kept.pair_bias);
+  return kept.pair_bias;
+}
+
 }  // namespace
 
 template <typename T>
@@ -69,10 +135,11 @@ void weigh(const Heads<T>& x, View<T> context) {
     const size_t kv = h / s.group;
     const View<T> p = x.probabilities.row_range(h * rows, rows);
     multiply(x.queries.col_range(h * d, d), x.keys.col_range(kv * d, d), p,
-             {.b = Transpose::kYes, .operands = x.operands});
-    softmax<T>(s.scale, p);
+             {.b = Transpose::kYes, .operands = x.operands}, x.isa);
+    if (!x.bias.empty()) add<T>(x.bias.row_range(h * rows, rows), p, x.isa);
+    softmax<T>(s.scale, p, x.isa);
     multiply(p, x.values.col_range(kv * d, d), context.col_range(h * d, d),
-             {.operands = x.operands});
+             {.operands = x.operands}, x.isa);
   }
 }
 
@@ -84,24 +151,26 @@ void weigh_back(const Heads<T>& x, ConstView<T> dcontext, const Heads<T>& dx) {
     const size_t kv = h / s.group;
     const ConstView<T> dc = dcontext.col_range(h * d, d);
     multiply(dc, x.values.col_range(kv * d, d), dx.probabilities.row_range(h * rows, rows),
-             {.b = Transpose::kYes, .operands = x.operands});
+             {.b = Transpose::kYes, .operands = x.operands}, x.isa);
     multiply(x.probabilities.row_range(h * rows, rows), dc, dx.values.col_range(kv * d, d),
-             {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0, .operands = x.operands});
+             {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0, .operands = x.operands},
+             x.isa);
   }
 }
 
 template <typename T>
 void score_back(const Heads<T>& x, const Heads<T>& dx) {
   const HeadShape<T> s(x);
-  softmax_back<T>(s.scale, x.probabilities, dx.probabilities);
+  softmax_back<T>(s.scale, x.probabilities, dx.probabilities, x.isa);
   const size_t d = s.width, rows = x.queries.rows;
   for (size_t h = 0; h < x.heads; ++h) {
     const size_t kv = h / s.group;
     const ConstView<T> ds = dx.probabilities.row_range(h * rows, rows);
     multiply(ds, x.keys.col_range(kv * d, d), dx.queries.col_range(h * d, d),
-             {.operands = x.operands});
+             {.operands = x.operands}, x.isa);
     multiply(ds, x.queries.col_range(h * d, d), dx.keys.col_range(kv * d, d),
-             {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0, .operands = x.operands});
+             {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0, .operands = x.operands},
+             x.isa);
   }
 }
 
@@ -111,14 +180,19 @@ void attend(const AttentionPart<T>& part, ConstView<T> x, AttentionActivations<T
   const size_t images = kept.images;
   kept.qkv.resize(x.rows, part.qkv.weight.value.rows);
   linear<T>(part.qkv, x, kept.qkv);
+  add_query_and_value_bias<T>(part, kept.qkv);
   normalize_queries_and_keys(part, kept);
+  prepare<T>(part.places, kept.places);
+  rotate_queries_and_keys(part, kept);
 
   kept.probabilities.resize(part.heads * x.rows, x.rows / images);
   kept.context.resize(x.rows, part.project.linear.weight.value.cols);
-  for (size_t image = 0; image < images; ++image)
-    weigh<T>(heads_of<T>(part, of_image(kept.qkv.view(), images, image),
-                         of_image(kept.probabilities.view(), images, image)),
-             of_image(kept.context.view(), images, image));
+  for (size_t image = 0; image < images; ++image) {
+    Heads<T> heads = heads_of<T>(part, of_image(kept.qkv.view(), images, image),
+                                 of_image(kept.probabilities.view(), images, image));
+    heads.bias = bias_of_image(part, kept, image);
+    weigh<T>(heads, of_image(kept.context.view(), images, image));
+  }
   project<T>(part.project, kept.context, kept.normed_context, y, accumulate);
 }
 
@@ -131,6 +205,7 @@ void attend_back(const AttentionPart<T>& part, AttentionActivations<T>& kept,
 
   d.qkv.resize(kept.qkv.rows(), kept.qkv.cols());
   d.probabilities.resize(kept.probabilities.rows() / images, kept.probabilities.cols());
+  clear<T>(kept.places, d.places);
   for (size_t image = 0; image < images; ++image) {
     const Heads<T> x = heads_of<T>(part, of_image(kept.qkv.view(), images, image),
                                    of_image(kept.probabilities.view(), images, image));
@@ -138,8 +213,14 @@ void attend_back(const AttentionPart<T>& part, AttentionActivations<T>& kept,
     weigh_back<T>(x, of_image(d.context.view(), images, image), dx);
     if (hook) hook({0, 0, image, x.probabilities, dx.probabilities});
     score_back<T>(x, dx);
+    if (part.places.biased())
+      add_bias_back<T>(part.places, kept.patches(image), score_divisor(part), dx.probabilities,
+                       d.places);
   }
+  rotate_queries_and_keys_back(part, kept, d);
+  prepare_back<T>(part.places, kept.places, d.places);
   normalize_queries_and_keys_back<T>(part, kept, d.qkv);
+  add_query_and_value_bias_back<T>(part, d.qkv);
   linear_back<T>(part.qkv, {d.qkv, back.x, back.dx, back.accumulate});
 }
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "vit/gradient/linear.h"
+#include "vit/gradient/places.h"
 
 namespace vit::gradient {
 
@@ -31,6 +31,8 @@ struct Heads {
   View<T> probabilities;  ///< [H·queries, keys]
   size_t heads = 1;
   Operands operands = Operands::kF32;  ///< of the products
+  Isa isa = active_isa();
+  ConstView<T> bias{};  ///< like probabilities, added to the unscaled scores, or none
 };
 
 /// Fills the probabilities and context [queries, H·d].
@@ -51,10 +53,19 @@ struct AttentionActivations {
   Numbers<T> probabilities;   ///< [B·H·T, T]; of gradients one image's, [H·T, T]
   Numbers<T> context;         ///< [B·T, H·d]
   Numbers<T> normed_context;  ///< only with a norm before the projection
-  size_t images = 0;          ///< B
+  PlaceActivations<T> places;
+  Numbers<T> pair_bias;        ///< [H·T, T] of one image, only with a relative position bias
+  size_t images = 0;           ///< B
+  KeptPatches kept_patches{};  ///< of all images; empty: each has all its patches
+
+  /// Of one image.
+  KeptPatches patches(size_t image) const {
+    const size_t each = kept_patches.size() / images;
+    return kept_patches.subspan(image * each, each);
+  }
 };
 
-/// x, y: [B·T, D]; kept.images is set. `accumulate`: y is added to.
+/// x, y: [B·T, D]; kept.images and kept.kept_patches are set. `accumulate`: y is added to.
 template <typename T>
 void attend(const AttentionPart<T>& part, ConstView<T> x, AttentionActivations<T>& kept, View<T> y,
             bool accumulate = false);

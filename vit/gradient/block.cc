@@ -37,7 +37,7 @@ Step<T> mlp_step(const Block<T>& block, size_t branch) {
 /// y += path · scale · x
 template <typename T>
 void add_update(const Step<T>& step, ConstView<T> x, View<T> y) {
-  if (step.paths.empty()) return add<T>(x, step.scale.value, y);
+  if (step.paths.empty()) return add<T>(x, step.scale.value, y, step.norm.isa);
   const size_t images = step.paths.cols, tokens = x.rows / images;
   Numbers<T> factors(1, x.cols);
   for (size_t image = 0; image < images; ++image) {
@@ -45,7 +45,8 @@ void add_update(const Step<T>& step, ConstView<T> x, View<T> y) {
     if (path == T{0}) continue;
     for (size_t c = 0; c < x.cols; ++c)
       factors.view()(0, c) = path * (step.scale.empty() ? T{1} : step.scale.value(0, c));
-    add<T>(x.row_range(image * tokens, tokens), factors, y.row_range(image * tokens, tokens));
+    add<T>(x.row_range(image * tokens, tokens), factors, y.row_range(image * tokens, tokens),
+           step.norm.isa);
   }
 }
 
@@ -107,7 +108,7 @@ void step_backward(const Step<T>& step, const StepActivations<T>& kept, StepActi
   d.in.resize(back.dy.rows, back.dy.cols);
   f_back(step.norm_comes_first() ? kept.in.view() : kept.x.view(), dupdate, d.in.view());
   if (step.norm_comes_first()) normalize_back<T>(step.norm, kept.x, d.in);
-  add<T>(d.in.view(), back.dx);
+  add<T>(d.in.view(), back.dx, step.norm.isa);
 }
 
 /// What the branches of a step read while each adds to `gradient`.
@@ -156,7 +157,10 @@ AttentionHook<T> for_branch(const AttentionHook<T>& hook, size_t branch) {
 template <typename T>
 void forward(const Block<T>& block, std::vector<BranchActivations<T>>& kept, View<T> tokens) {
   kept.resize(block.branches.size());
-  for (BranchActivations<T>& branch : kept) branch.attention.images = block.images;
+  for (BranchActivations<T>& branch : kept) {
+    branch.attention.images = block.images;
+    branch.attention.kept_patches = block.kept_patches;
+  }
   if (block.kind == BlockKind::kParallel) return forward_parallel<T>(block, kept.front(), tokens);
   for (BranchActivations<T>& branch : kept) keep<T>(tokens, branch.attention_step.x);
   for (size_t i = 0; i < kept.size(); ++i)

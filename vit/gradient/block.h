@@ -30,8 +30,9 @@ template <typename T>
 struct Block {
   BlockKind kind = BlockKind::kPreNorm;
   const std::vector<BranchPart<T>>& branches;
-  ConstView<T> paths{};  ///< [2, B] factors on the updates by attention and MLP; empty: 1
-  size_t images = 1;     ///< B
+  ConstView<T> paths{};        ///< [2, B] factors on the updates by attention and MLP; empty: 1
+  size_t images = 1;           ///< B
+  KeptPatches kept_patches{};  ///< of all images; empty: each has all its patches
 };
 
 /// tokens [B·T, D] are updated in place; `kept` has an element per branch.

@@ -46,7 +46,8 @@ void embed(const EmbeddingPart<T>& part, EmbeddingActivations<T>& kept, View<T> 
                            : projected.row_range(image * (each - prefix) + index - prefix, 1),
             token);
     if (positions.has(index))
-      add<T>(part.positions.value.row_range(positions.row(image, index), 1), token);
+      add<T>(part.positions.value.row_range(positions.row(image, index), 1), token,
+             part.project.isa);
   }
   if (part.pre_norm.weight.empty()) return;
   keep<T>(tokens, kept.before_norm);
@@ -67,9 +68,9 @@ void embed_back(const EmbeddingPart<T>& part, const EmbeddingActivations<T>& kep
     if (index >= prefix)
       copy<T>(dtoken, d.projected.view().row_range(image * (each - prefix) + index - prefix, 1));
     else if (!part.prefix[index].gradient.empty())
-      add<T>(dtoken, part.prefix[index].gradient);
+      add<T>(dtoken, part.prefix[index].gradient, part.project.isa);
     if (!dpositions.empty() && positions.has(index))
-      add<T>(dtoken, dpositions.row_range(positions.row(image, index), 1));
+      add<T>(dtoken, dpositions.row_range(positions.row(image, index), 1), part.project.isa);
   }
   normalize_back<T>(part.norm, kept.projected, d.projected);
   linear_back<T>(part.project, {d.projected, kept.patches, dpatches});

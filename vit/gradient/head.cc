@@ -32,7 +32,7 @@ void answer_distilled(const HeadPart<T>& part, HeadActivations<T>& kept) {
             kept.distilled.view().row_range(image, 1));
   Numbers<T> second(images, kept.logits.cols());
   linear<T>(part.distilled, kept.distilled, second);
-  add<T>(second.view(), kept.logits);
+  add<T>(second.view(), kept.logits, part.distilled.isa);
   scale<T>(kept.logits, T{0.5}, kept.logits);
 }
 
@@ -44,7 +44,7 @@ void answer_distilled_back(const HeadPart<T>& part, HeadActivations<T>& kept, He
   const size_t tokens = d.tokens.rows() / kept.images;
   for (size_t image = 0; image < kept.images; ++image)
     add<T>(d.distilled.view().row_range(image, 1),
-           d.tokens.view().row_range(image * tokens + kDistillationRow, 1));
+           d.tokens.view().row_range(image * tokens + kDistillationRow, 1), part.distilled.isa);
 }
 
 /// dlogits to d.features, the gradient at the (normed) pooled features.

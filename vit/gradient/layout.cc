@@ -18,11 +18,19 @@ const Slot* Layout::find(std::string_view name) const {
   return found == index_.end() ? nullptr : &slots_[found->second];
 }
 
+std::string_view without_backward_pass(const ModelConfig& c) {
+  if (c.encoder.attention == AttentionKind::kDifferential) return "differential attention";
+  if (c.encoder.attention == AttentionKind::kTalkingHeads) return "attention with talking heads";
+  if (c.head.class_layers != 0) return "a class-attention layer";
+  if (c.head.distilled_head && c.head.classes == 0)
+    return "a distilled model without its classifiers";
+  return {};
+}
+
 void require_differentiable(const ModelConfig& config, std::string_view where) {
-  if (config.encoder.attention == AttentionKind::kDifferential)
-    fail(where, ": differential attention has no backward pass here, expected standard attention");
-  if (config.head.distilled_head && config.head.classes == 0)
-    fail(where, ": a distilled model without its classifiers has no backward pass here");
+  const std::string_view what = without_backward_pass(config);
+  if (!what.empty())
+    fail(where, ": ", what, " has no backward pass here; choose a model without it");
 }
 
 }  // namespace vit::gradient

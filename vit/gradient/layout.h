@@ -42,6 +42,9 @@ class Layout {
   size_t size_ = 0;
 };
 
+/// What of this configuration has no backward pass; empty: all of it has one.
+std::string_view without_backward_pass(const ModelConfig& config);
+
 /// Throws an Error naming what of this configuration has no backward pass. `where` opens it.
 void require_differentiable(const ModelConfig& config, std::string_view where);
 

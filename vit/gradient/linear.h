@@ -19,7 +19,8 @@ struct Back {
 template <typename T>
 void linear(const LinearPart<T>& part, ConstView<T> x, View<T> y, bool accumulate = false) {
   multiply(x, part.weight.value, part.bias.value, y,
-           {.b = Transpose::kYes, .beta = accumulate ? 1.0 : 0.0, .operands = part.operands});
+           {.b = Transpose::kYes, .beta = accumulate ? 1.0 : 0.0, .operands = part.operands},
+           part.isa);
 }
 
 template <typename T>
@@ -27,11 +28,11 @@ void linear_back(const LinearPart<T>& part, const Back<T>& back) {
   const View<T> dweight = part.weight.gradient, dbias = part.bias.gradient;
   if (!dweight.empty())
     multiply(back.dy, back.x, dweight,
-             {.a = Transpose::kYes, .beta = 1.0, .operands = part.operands});
-  if (!dbias.empty()) add_column_sums<T>(back.dy, dbias);
+             {.a = Transpose::kYes, .beta = 1.0, .operands = part.operands}, part.isa);
+  if (!dbias.empty()) add_column_sums<T>(back.dy, dbias, part.isa);
   if (!back.dx.empty())
     multiply(back.dy, part.weight.value, back.dx,
-             {.beta = back.accumulate ? 1.0 : 0.0, .operands = part.operands});
+             {.beta = back.accumulate ? 1.0 : 0.0, .operands = part.operands}, part.isa);
 }
 
 /// `normed` keeps norm(x), where there is a norm.

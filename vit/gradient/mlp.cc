@@ -5,11 +5,11 @@ namespace {
 
 /// activated = activation(gate) · value, where expanded holds gate and value side by side.
 template <typename T>
-void gate(Activation activation, MlpActivations<T>& kept) {
+void gate(const MlpPart<T>& part, MlpActivations<T>& kept) {
   const ConstView<T> expanded = kept.expanded;
   const size_t width = expanded.cols / 2;
   kept.gate.resize(expanded.rows, width);
-  activate<T>(activation, expanded.col_range(0, width), kept.gate);
+  activate<T>(part.activation, expanded.col_range(0, width), kept.gate, part.expand.isa);
   for (size_t r = 0; r < expanded.rows; ++r) {
     const T* value = expanded.row(r) + width;
     const T* opened = kept.gate.view().row(r);
@@ -20,7 +20,7 @@ void gate(Activation activation, MlpActivations<T>& kept) {
 
 /// d.activated to d.expanded.
 template <typename T>
-void gate_back(Activation activation, const MlpActivations<T>& kept, MlpActivations<T>& d) {
+void gate_back(const MlpPart<T>& part, const MlpActivations<T>& kept, MlpActivations<T>& d) {
   const ConstView<T> expanded = kept.expanded;
   const size_t width = expanded.cols / 2;
   d.expanded.resize(expanded.rows, expanded.cols);
@@ -34,7 +34,8 @@ void gate_back(Activation activation, const MlpActivations<T>& kept, MlpActivati
       out.row(r)[width + c] = dy[c] * opened[c];
     }
   }
-  activate_back<T>(activation, expanded.col_range(0, width), out.col_range(0, width));
+  activate_back<T>(part.activation, expanded.col_range(0, width), out.col_range(0, width),
+                   part.expand.isa);
 }
 
 }  // namespace
@@ -46,9 +47,9 @@ void feed_forward(const MlpPart<T>& part, ConstView<T> x, MlpActivations<T>& kep
   linear<T>(part.expand, x, kept.expanded);
   kept.activated.resize(x.rows, part.contract.linear.weight.value.cols);
   if (part.gated)
-    gate(part.activation, kept);
+    gate(part, kept);
   else
-    activate<T>(part.activation, kept.expanded, kept.activated);
+    activate<T>(part.activation, kept.expanded, kept.activated, part.expand.isa);
   project<T>(part.contract, kept.activated, kept.normed, y, accumulate);
 }
 
@@ -58,9 +59,9 @@ void feed_forward_back(const MlpPart<T>& part, const MlpActivations<T>& kept, Ml
   d.activated.resize(back.dy.rows, kept.activated.cols());
   project_back<T>(part.contract, kept.normed, {back.dy, kept.activated, d.activated});
   if (part.gated)
-    gate_back(part.activation, kept, d);
+    gate_back(part, kept, d);
   else
-    activate_back<T>(part.activation, kept.expanded, d.activated);
+    activate_back<T>(part.activation, kept.expanded, d.activated, part.expand.isa);
   linear_back<T>(part.expand,
                  {part.gated ? d.expanded : d.activated, back.x, back.dx, back.accumulate});
 }

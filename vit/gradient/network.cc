@@ -5,6 +5,7 @@
 #include "patch/patchify.h"
 #include "patch/position.h"
 #include "vit/base/error.h"
+#include "vit/encoder/relative_bias.h"
 #include "weights/finite.h"
 
 namespace vit::gradient {
@@ -23,23 +24,60 @@ Network<T> blank_network(const ModelConfig& config, Layout layout) {
   return network;
 }
 
-/// The numbers of a tensor. A position table is resampled to the grid of `embedding`.
-std::vector<float> values_of(const weights::Checkpoint& checkpoint,
-                             const EmbeddingConfig& embedding, const Slot& slot) {
-  const weights::Weight& weight = checkpoint.at(slot.name());
+std::vector<float> read(const weights::Checkpoint& checkpoint, const std::string& name) {
+  const weights::Weight& weight = checkpoint.at(name);
   std::vector<float> values(weight.size());
   weight.read_rows(0, weight.rows(), values.data());
-  weights::check_finite(weight, 0, values, {checkpoint.path, slot.name()});
-  if (slot.spec.role != weights::TensorRole::kPositions) return values;
+  weights::check_finite(weight, 0, values, {checkpoint.path, name});
+  return values;
+}
+
+/// Factorized positions are rows and columns, one after the other.
+std::vector<float> read_positions(const weights::Checkpoint& checkpoint, const std::string& name) {
+  if (checkpoint.config.embedding.positions != PositionKind::kFactorized)
+    return read(checkpoint, name);
+  std::vector<float> values = read(checkpoint, "pos_embed_y");
+  const std::vector<float> columns = read(checkpoint, "pos_embed_x");
+  values.insert(values.end(), columns.begin(), columns.end());
+  return values;
+}
+
+/// The numbers of a tensor. Tables of positions and of offsets are resampled to the grid of
+/// `resized`, which still names the grids of the stored tables.
+std::vector<float> values_of(const weights::Checkpoint& checkpoint, const ModelConfig& resized,
+                             const Slot& slot) {
+  const bool positions = slot.spec.role == weights::TensorRole::kPositions;
+  std::vector<float> values =
+      positions ? read_positions(checkpoint, slot.name()) : read(checkpoint, slot.name());
   const ConstMatrixView stored{values.data(), values.size() / slot.cols, slot.cols};
-  const Matrix positions = patch::positions_for(embedding, slot.cols, stored);
-  return {positions.data(), positions.data() + positions.size()};
+  const RelativeBiasConfig& bias = resized.encoder.relative_bias;
+  Matrix table;
+  if (positions)
+    table = patch::positions_for(resized.embedding, slot.cols, stored);
+  else if (slot.spec.role == weights::TensorRole::kTable && bias.kind == RelativeBiasKind::kTable)
+    table = resample_bias_table(bias, stored, resized.embedding.grid());
+  else
+    return values;
+  return {table.data(), table.data() + table.size()};
+}
+
+/// Factorized positions become their sums, as one table.
+void join_factors(ModelConfig& config) {
+  if (config.embedding.positions == PositionKind::kFactorized)
+    config.embedding.positions = PositionKind::kLearned;
+}
+
+/// The stored table of relative positions is that of the grid that the model runs on.
+void fit_bias_grid(ModelConfig& config) {
+  if (config.encoder.relative_bias.kind == RelativeBiasKind::kTable)
+    config.encoder.relative_bias.grid = config.embedding.grid();
 }
 
 template <typename T>
 ModelParts<T> parts_of(const NetworkView<T>& network, T* gradients) {
-  ModelParts<T> parts = bind_parts<T>(network.config, network.layout,
-                                      {network.numbers.data(), gradients, network.operands});
+  ModelParts<T> parts =
+      bind_parts<T>(network.config, network.layout,
+                    {network.numbers.data(), gradients, network.operands, network.isa});
   if (!network.fixed_positions.empty()) parts.embedding.positions = {network.fixed_positions, {}};
   return parts;
 }
@@ -50,7 +88,8 @@ Block<T> block_of(const ModelConfig& config, const ModelParts<T>& parts, const T
   return {.kind = config.encoder.block,
           .branches = parts.blocks[layer],
           .paths = trace.paths.empty() ? trace.paths : trace.paths.row_range(2 * layer, 2),
-          .images = trace.head.images};
+          .images = trace.head.images,
+          .kept_patches = trace.embedding.kept_patches};
 }
 
 }  // namespace
@@ -61,8 +100,10 @@ Network<T> make_network(const ModelConfig& config) {
   const std::string where = config.architecture.empty() ? "model" : config.architecture;
   patch::patch_grid(own.embedding.image_height, own.embedding.image_width,
                     own.embedding.patch_height, own.embedding.patch_width);
+  join_factors(own);
   if (own.embedding.positions == PositionKind::kLearned)
     own.embedding.position_grid = own.embedding.grid();
+  fit_bias_grid(own);
   validate(own, where);
   require_differentiable(own, where);
   return blank_network<T>(own, Layout(own));
@@ -76,8 +117,10 @@ Network<T> load_network(const weights::Checkpoint& checkpoint, size_t image_heig
   if (image_width != 0) config.embedding.image_width = image_width;
   patch::patch_grid(config.embedding.image_height, config.embedding.image_width,
                     config.embedding.patch_height, config.embedding.patch_width);
-  const EmbeddingConfig resized = config.embedding;  // still with the grid of the stored table
+  const ModelConfig resized = config;  // still with the grids of the stored tables
   config.embedding.position_grid = config.embedding.grid();
+  join_factors(config);
+  fit_bias_grid(config);
   validate(config, checkpoint.path);
   require_differentiable(config, checkpoint.path);
   weights::check_tensors(checkpoint.config, checkpoint.weights(), checkpoint.path);

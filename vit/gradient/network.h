@@ -30,6 +30,7 @@ struct NetworkView {
   std::span<const T> numbers;
   ConstView<T> fixed_positions;
   Operands operands = Operands::kF32;  ///< of the products
+  Isa isa = active_isa();              ///< of all kernels, in float
 
   NetworkView(const Network<T>& network)  // NOLINT: a network is a view of itself
       : NetworkView(network, network.numbers) {}

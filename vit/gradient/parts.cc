@@ -33,12 +33,12 @@ struct Scope {
   }
   LinearPart<T> linear(const std::string& name) const {
     const Scope below = *this / name;
-    return {below.matrix("weight"), below.vector("bias"), rows.operands};
+    return {below.matrix("weight"), below.vector("bias"), rows.operands, rows.isa};
   }
   NormPart<T> norm(const std::string& name) const {
     const Scope below = *this / name;
     return {below.vector("weight"), below.vector("bias"), config.encoder.norm,
-            double{config.encoder.norm_eps}};
+            double{config.encoder.norm_eps}, rows.isa};
   }
 };
 
@@ -51,10 +51,46 @@ MlpPart<T> bind_mlp(const Scope<T>& w, bool gated) {
 }
 
 template <typename T>
+RelativeBiasPart<T> bind_relative_bias(const Scope<T>& w) {
+  return {
+      .table = w.matrix("table"), .expand = w.linear("mlp.fc1"), .contract = w.linear("mlp.fc2")};
+}
+
+/// A part of a long row of numbers.
+template <typename T>
+Parameter<T> part_of(const Parameter<T>& all, size_t first, size_t count) {
+  if (all.empty()) return {};
+  return {{all.value.data + first, 1, count},
+          {all.gradient.data == nullptr ? nullptr : all.gradient.data + first,
+           all.gradient.empty() ? size_t{0} : 1, count}};
+}
+
+template <typename T>
+PlacesPart<T> bind_places(const Scope<T>& root, size_t layer) {
+  const ModelConfig& c = root.config;
+  const size_t each = c.encoder.width / 2;
+  const Parameter<T> frequencies = root.vector("rope.freqs");
+  return {.rotary = c.encoder.rotary,
+          .bias = c.encoder.relative_bias,
+          .heads = c.encoder.heads,
+          .head_width = c.encoder.head_width(),
+          .prefix = c.embedding.prefix.size(),
+          .grid = c.embedding.grid(),
+          .first = part_of(frequencies, layer * each, each),
+          .second = part_of(frequencies, (c.encoder.depth + layer) * each, each),
+          .periods = root.vector("rope.periods"),
+          .own = bind_relative_bias(root / ("blocks." + std::to_string(layer) + ".attn.rel_pos")),
+          .shared = bind_relative_bias(root / "rel_pos")};
+}
+
+template <typename T>
 BranchPart<T> bind_branch(const Scope<T>& w) {
   const Scope<T> attention = w / "attn";
   return {.norm1 = w.norm("norm1"),
           .attention = {.qkv = attention.linear("qkv"),
+                        .query_bias = attention.vector("q_bias"),
+                        .value_bias = attention.vector("v_bias"),
+                        .places = {},
                         .query_norm = attention.norm("q_norm"),
                         .key_norm = attention.norm("k_norm"),
                         .project = {attention.norm("norm"), attention.linear("proj")},
@@ -92,7 +128,8 @@ HeadPart<T> bind_head(const Scope<T>& w) {
                    .project = pool.linear("proj"),
                    .norm = pool.norm("norm"),
                    .mlp = bind_mlp(pool / "mlp", false),
-                   .heads = w.config.encoder.heads},
+                   .heads = w.config.head.pool_heads != 0 ? w.config.head.pool_heads
+                                                          : w.config.encoder.heads},
           .pooled_norm = w.norm("fc_norm"),
           .pre_logits = w.linear("pre_logits"),
           .classifier = w.linear("head"),
@@ -120,6 +157,7 @@ ModelParts<T> bind_parts(const ModelConfig& config, const Layout& layout,
     for (size_t i = 0; i < config.encoder.branches; ++i)
       branches.push_back(bind_branch(
           config.encoder.branches == 1 ? block : block / ("branches." + std::to_string(i))));
+    if (branches.size() == 1) branches.front().attention.places = bind_places(w, layer);
   }
   parts.head = bind_head(w);
   return parts;

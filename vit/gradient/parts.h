@@ -6,6 +6,7 @@
 
 #include "vit/gradient/layout.h"
 #include "vit/gradient/numbers.h"
+#include "vit/kernels/cpu.h"
 #include "vit/kernels/gemm.h"
 
 namespace vit::gradient {
@@ -24,6 +25,7 @@ struct LinearPart {
   Parameter<T> weight{};  ///< [out, in]
   Parameter<T> bias{};
   Operands operands = Operands::kF32;  ///< of its products
+  Isa isa = active_isa();              ///< of its kernels, in float
 };
 
 template <typename T>
@@ -32,6 +34,7 @@ struct NormPart {
   Parameter<T> bias{};
   NormKind kind = NormKind::kLayerNorm;
   double eps = 1e-6;
+  Isa isa = active_isa();  ///< of its kernels, in float
 };
 
 /// linear(norm(x)), where the norm may be missing.
@@ -41,9 +44,41 @@ struct ProjectionPart {
   LinearPart<T> linear;
 };
 
+/// A relative position bias: a table, or an MLP.
+template <typename T>
+struct RelativeBiasPart {
+  Parameter<T> table{};    ///< [offsets (+ 3), H]
+  LinearPart<T> expand{};  ///< [hidden, 2]
+  LinearPart<T> contract{};
+
+  bool empty() const { return table.empty() && expand.weight.empty(); }
+};
+
+/// What the scores of a layer know of the tokens' places.
+template <typename T>
+struct PlacesPart {
+  RotaryConfig rotary{};
+  RelativeBiasConfig bias{};
+  size_t heads = 1;
+  size_t head_width = 0;
+  size_t prefix = 0;
+  GridSize grid{};
+  Parameter<T> first{};   ///< [1, H·d/2] learned frequencies of the first axis
+  Parameter<T> second{};  ///< and of the second
+  Parameter<T> periods{};
+  RelativeBiasPart<T> own{};
+  RelativeBiasPart<T> shared{};
+
+  bool rotates() const { return rotary.kind != RotaryKind::kNone; }
+  bool biased() const { return bias.kind != RelativeBiasKind::kNone; }
+};
+
 template <typename T>
 struct AttentionPart {
   LinearPart<T> qkv;
+  Parameter<T> query_bias;  ///< where queries and values alone have one
+  Parameter<T> value_bias;
+  PlacesPart<T> places;
   NormPart<T> query_norm;
   NormPart<T> key_norm;
   ProjectionPart<T> project;
@@ -117,6 +152,7 @@ struct ModelRows {
   const T* numbers;
   T* gradients = nullptr;              ///< null: none is wanted
   Operands operands = Operands::kF32;  ///< of the products
+  Isa isa = active_isa();              ///< of all kernels, in float
 };
 
 template <typename T>

@@ -45,7 +45,8 @@ Heads<T> pool_heads(const HeadPart<T>& part, PoolActivations<T>& pool, size_t im
           .keys = memory.col_range(0, width),
           .values = memory.col_range(width, width),
           .probabilities = {},
-          .heads = part.pool.heads};
+          .heads = part.pool.heads,
+          .isa = part.pool.query.isa};
 }
 
 template <typename T>
@@ -69,7 +70,7 @@ void pool_by_attention(const HeadPart<T>& head, HeadActivations<T>& kept) {
   pool.normed.resize(images, width);
   normalize<T>(part.norm, pool.attended, pool.normed);
   feed_forward<T>(part.mlp, pool.normed, pool.mlp, kept.pooled);
-  add<T>(pool.attended.view(), kept.pooled.view());
+  add<T>(pool.attended.view(), kept.pooled.view(), part.query.isa);
 }
 
 /// d.pool.context to d.pool.key_value and, summed over the images, `dquery`.
@@ -89,7 +90,7 @@ void pool_heads_back(const HeadPart<T>& head, HeadActivations<T>& kept, PoolActi
     weigh_back<T>(x, d.context.view().row_range(image, 1), dx);
     if (hook) hook({0, 0, image, x.probabilities, dx.probabilities});
     score_back<T>(x, dx);
-    add<T>(d.query.view(), dquery);
+    add<T>(d.query.view(), dquery, head.pool.query.isa);
   }
 }
 
@@ -102,7 +103,7 @@ void pool_by_attention_back(const HeadPart<T>& head, HeadActivations<T>& kept,
   d.pool.normed.resize(dattended.rows, dattended.cols);
   feed_forward_back<T>(part.mlp, pool.mlp, d.pool.mlp, {dattended, pool.normed, d.pool.normed});
   normalize_back<T>(part.norm, pool.attended, d.pool.normed);
-  add<T>(d.pool.normed.view(), dattended);
+  add<T>(d.pool.normed.view(), dattended, part.query.isa);
   d.pool.context.resize(dattended.rows, dattended.cols);
   linear_back<T>(part.project, {dattended, pool.context, d.pool.context});
   Numbers<T> dquery(1, pool.query.cols());

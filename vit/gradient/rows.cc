@@ -22,7 +22,7 @@ struct NormRow {
 // ------------------------------------------------------------------------------------- float
 
 void norm_row(const NormPart<float>& norm, const float* x, float* y) {
-  const IsaKernels& kernels = isa_kernels(active_isa());
+  const IsaKernels& kernels = isa_kernels(norm.isa);
   const auto eps = static_cast<float>(norm.eps);
   const ConstMatrixView weight = norm.weight.value;
   if (norm.kind == NormKind::kLayerNorm)
@@ -32,7 +32,7 @@ void norm_row(const NormPart<float>& norm, const float* x, float* y) {
 }
 
 void norm_row_back(const NormRow<float>& r) {
-  const BackwardKernels& kernels = isa_kernels(active_isa()).backward;
+  const BackwardKernels& kernels = isa_kernels(r.norm.isa).backward;
   const NormBackwardRow row{.x = r.x,
                             .gamma = r.norm.weight.value.data,
                             .dy = r.dy,
@@ -44,26 +44,26 @@ void norm_row_back(const NormRow<float>& r) {
   r.norm.kind == NormKind::kLayerNorm ? kernels.layer_norm(row) : kernels.rms_norm(row);
 }
 
-void activation_row(Activation activation, const float* x, float* y, size_t n) {
-  isa_kernels(active_isa()).activation_row(activation, x, y, n);
+void activation_row(Activation activation, const float* x, float* y, size_t n, Isa isa) {
+  isa_kernels(isa).activation_row(activation, x, y, n);
 }
 
-void activation_row_back(Activation activation, const float* x, float* dy, size_t n) {
-  isa_kernels(active_isa()).backward.activation(activation, x, dy, dy, n);
+void activation_row_back(Activation activation, const float* x, float* dy, size_t n, Isa isa) {
+  isa_kernels(isa).backward.activation(activation, x, dy, dy, n);
 }
 
-void softmax_row(double scale, float* x, size_t n) {
-  const IsaKernels& kernels = isa_kernels(active_isa());
+void softmax_row(double scale, float* x, size_t n, Isa isa) {
+  const IsaKernels& kernels = isa_kernels(isa);
   const float sum = kernels.exp_row(x, n, static_cast<float>(scale));
   kernels.scale_row(x, 1.0f / sum, x, n);
 }
 
-void softmax_row_back(double scale, const float* p, float* dp, size_t n) {
-  isa_kernels(active_isa()).backward.softmax(p, dp, static_cast<float>(scale), dp, n);
+void softmax_row_back(double scale, const float* p, float* dp, size_t n, Isa isa) {
+  isa_kernels(isa).backward.softmax(p, dp, static_cast<float>(scale), dp, n);
 }
 
-void add_row(const float* x, const float* factors, float* y, size_t n) {
-  isa_kernels(active_isa()).add_row(x, factors, y, n);
+void add_row(const float* x, const float* factors, float* y, size_t n, Isa isa) {
+  isa_kernels(isa).add_row(x, factors, y, n);
 }
 
 // ------------------------------------------------------------------------------------ double
@@ -95,7 +95,7 @@ void norm_row(const NormPart<double>& norm, const double* x, double* y) {
 }
 
 void norm_row_back(const NormRow<double>& r) {
-  const auto& [weight, bias, kind, eps] = r.norm;
+  const Parameter<double>&weight = r.norm.weight, &bias = r.norm.bias;
   const Statistics s = statistics_of(r.norm, r.x);
   const auto count = static_cast<double>(r.size());
   double mean_g = 0.0, mean_gx = 0.0;
@@ -106,7 +106,7 @@ void norm_row_back(const NormRow<double>& r) {
     if (!weight.gradient.empty()) weight.gradient(0, i) += r.dy[i] * normed;
     if (!bias.gradient.empty()) bias.gradient(0, i) += r.dy[i];
   }
-  if (kind == NormKind::kRmsNorm) mean_g = 0.0;
+  if (r.norm.kind == NormKind::kRmsNorm) mean_g = 0.0;
   for (size_t i = 0; i < r.size(); ++i)
     r.dy[i] =
         s.scale * (r.dy[i] * weight.value(0, i) - mean_g - (r.x[i] - s.mean) * s.scale * mean_gx);
@@ -148,28 +148,28 @@ Activated activated(Activation activation, double x) {
   return {x, 1.0};
 }
 
-void activation_row(Activation activation, const double* x, double* y, size_t n) {
+void activation_row(Activation activation, const double* x, double* y, size_t n, Isa) {
   for (size_t i = 0; i < n; ++i) y[i] = activated(activation, x[i]).value;
 }
 
-void activation_row_back(Activation activation, const double* x, double* dy, size_t n) {
+void activation_row_back(Activation activation, const double* x, double* dy, size_t n, Isa) {
   for (size_t i = 0; i < n; ++i) dy[i] *= activated(activation, x[i]).slope;
 }
 
-void softmax_row(double scale, double* x, size_t n) {
+void softmax_row(double scale, double* x, size_t n, Isa) {
   const double highest = *std::max_element(x, x + n);
   double sum = 0.0;
   for (size_t i = 0; i < n; ++i) sum += x[i] = std::exp(scale * (x[i] - highest));
   for (size_t i = 0; i < n; ++i) x[i] /= sum;
 }
 
-void softmax_row_back(double scale, const double* p, double* dp, size_t n) {
+void softmax_row_back(double scale, const double* p, double* dp, size_t n, Isa) {
   double dot = 0.0;
   for (size_t i = 0; i < n; ++i) dot += p[i] * dp[i];
   for (size_t i = 0; i < n; ++i) dp[i] = scale * p[i] * (dp[i] - dot);
 }
 
-void add_row(const double* x, const double* factors, double* y, size_t n) {
+void add_row(const double* x, const double* factors, double* y, size_t n, Isa) {
   for (size_t i = 0; i < n; ++i) y[i] += factors == nullptr ? x[i] : x[i] * factors[i];
 }
 
@@ -195,51 +195,52 @@ void normalize_back(const NormPart<T>& norm, ConstView<T> x, View<T> dy) {
 }
 
 template <typename T>
-void activate(Activation activation, ConstView<T> x, View<T> y) {
-  for (size_t r = 0; r < x.rows; ++r) activation_row(activation, x.row(r), y.row(r), x.cols);
+void activate(Activation activation, ConstView<T> x, View<T> y, Isa isa) {
+  for (size_t r = 0; r < x.rows; ++r) activation_row(activation, x.row(r), y.row(r), x.cols, isa);
 }
 
 template <typename T>
-void activate_back(Activation activation, ConstView<T> x, View<T> dy) {
-  for (size_t r = 0; r < x.rows; ++r) activation_row_back(activation, x.row(r), dy.row(r), x.cols);
-}
-
-template <typename T>
-void softmax(double scale, View<T> x) {
-  for (size_t r = 0; r < x.rows; ++r) softmax_row(scale, x.row(r), x.cols);
-}
-
-template <typename T>
-void softmax_back(double scale, ConstView<T> p, View<T> dp) {
-  for (size_t r = 0; r < p.rows; ++r) softmax_row_back(scale, p.row(r), dp.row(r), p.cols);
-}
-
-template <typename T>
-void add(ConstView<T> x, ConstView<T> factors, View<T> y) {
-  for (size_t r = 0; r < x.rows; ++r) add_row(x.row(r), factors.data, y.row(r), x.cols);
-}
-
-template <typename T>
-void add_column_sums(ConstView<T> x, View<T> sums) {
+void activate_back(Activation activation, ConstView<T> x, View<T> dy, Isa isa) {
   for (size_t r = 0; r < x.rows; ++r)
-    add_row(x.row(r), static_cast<const T*>(nullptr), sums.data, x.cols);
+    activation_row_back(activation, x.row(r), dy.row(r), x.cols, isa);
+}
+
+template <typename T>
+void softmax(double scale, View<T> x, Isa isa) {
+  for (size_t r = 0; r < x.rows; ++r) softmax_row(scale, x.row(r), x.cols, isa);
+}
+
+template <typename T>
+void softmax_back(double scale, ConstView<T> p, View<T> dp, Isa isa) {
+  for (size_t r = 0; r < p.rows; ++r) softmax_row_back(scale, p.row(r), dp.row(r), p.cols, isa);
+}
+
+template <typename T>
+void add(ConstView<T> x, ConstView<T> factors, View<T> y, Isa isa) {
+  for (size_t r = 0; r < x.rows; ++r) add_row(x.row(r), factors.data, y.row(r), x.cols, isa);
+}
+
+template <typename T>
+void add_column_sums(ConstView<T> x, View<T> sums, Isa isa) {
+  for (size_t r = 0; r < x.rows; ++r)
+    add_row(x.row(r), static_cast<const T*>(nullptr), sums.data, x.cols, isa);
 }
 
 template void normalize(const NormPart<float>&, ConstView<float>, View<float>);
 template void normalize(const NormPart<double>&, ConstView<double>, View<double>);
 template void normalize_back(const NormPart<float>&, ConstView<float>, View<float>);
 template void normalize_back(const NormPart<double>&, ConstView<double>, View<double>);
-template void activate<float>(Activation, ConstView<float>, View<float>);
-template void activate<double>(Activation, ConstView<double>, View<double>);
-template void activate_back<float>(Activation, ConstView<float>, View<float>);
-template void activate_back<double>(Activation, ConstView<double>, View<double>);
-template void softmax<float>(double, View<float>);
-template void softmax<double>(double, View<double>);
-template void softmax_back<float>(double, ConstView<float>, View<float>);
-template void softmax_back<double>(double, ConstView<double>, View<double>);
-template void add<float>(ConstView<float>, ConstView<float>, View<float>);
-template void add<double>(ConstView<double>, ConstView<double>, View<double>);
-template void add_column_sums<float>(ConstView<float>, View<float>);
-template void add_column_sums<double>(ConstView<double>, View<double>);
+template void activate<float>(Activation, ConstView<float>, View<float>, Isa);
+template void activate<double>(Activation, ConstView<double>, View<double>, Isa);
+template void activate_back<float>(Activation, ConstView<float>, View<float>, Isa);
+template void activate_back<double>(Activation, ConstView<double>, View<double>, Isa);
+template void softmax<float>(double, View<float>, Isa);
+template void softmax<double>(double, View<double>, Isa);
+template void softmax_back<float>(double, ConstView<float>, View<float>, Isa);
+template void softmax_back<double>(double, ConstView<double>, View<double>, Isa);
+template void add<float>(ConstView<float>, ConstView<float>, View<float>, Isa);
+template void add<double>(ConstView<double>, ConstView<double>, View<double>, Isa);
+template void add_column_sums<float>(ConstView<float>, View<float>, Isa);
+template void add_column_sums<double>(ConstView<double>, View<double>, Isa);
 
 }  // namespace vit::gradient

@@ -1,5 +1,5 @@
-/// Row-wise mathematics, forward and backward. Float calls the kernels of this machine; double is
-/// separate code in plain loops, for the tests of gradients.
+/// Row-wise mathematics, forward and backward. Float calls the kernels of an instruction set;
+/// double is separate code in plain loops, for the tests of gradients, and the same for every set.
 #pragma once
 
 #include "vit/gradient/parts.h"
@@ -14,28 +14,28 @@ template <typename T>
 void normalize_back(const NormPart<T>& norm, ConstView<T> x, View<T> dy);
 
 template <typename T>
-void activate(Activation activation, ConstView<T> x, View<T> y);
+void activate(Activation activation, ConstView<T> x, View<T> y, Isa isa);
 /// dy, the gradient at activation(x), becomes that at x.
 template <typename T>
-void activate_back(Activation activation, ConstView<T> x, View<T> dy);
+void activate_back(Activation activation, ConstView<T> x, View<T> dy, Isa isa);
 
 /// x becomes softmax(scale · x), row by row.
 template <typename T>
-void softmax(double scale, View<T> x);
+void softmax(double scale, View<T> x, Isa isa);
 /// dp, the gradient at p = softmax(scale · s), becomes that at s.
 template <typename T>
-void softmax_back(double scale, ConstView<T> p, View<T> dp);
+void softmax_back(double scale, ConstView<T> p, View<T> dp, Isa isa);
 
 /// y += x · factors, column by column; no factors: 1.
 template <typename T>
-void add(ConstView<T> x, ConstView<T> factors, View<T> y);
+void add(ConstView<T> x, ConstView<T> factors, View<T> y, Isa isa);
 template <typename T>
-void add(ConstView<T> x, View<T> y) {
-  add<T>(x, {}, y);
+void add(ConstView<T> x, View<T> y, Isa isa) {
+  add<T>(x, {}, y, isa);
 }
 
 /// sums [1, cols] += the sum of the rows of x.
 template <typename T>
-void add_column_sums(ConstView<T> x, View<T> sums);
+void add_column_sums(ConstView<T> x, View<T> sums, Isa isa);
 
 }  // namespace vit::gradient

@@ -43,7 +43,7 @@ void spread_rows(ConstMatrixView from, const Merged& merged, MatrixView to) {
            to.row_span(r));
 }
 
-/// A pool that sees only the patches leaves the prefix at zero.
+/// If the pool attends only to patches, the prefix stays zero.
 Matrix over_all_tokens(ConstMatrixView pooling, const Merged& merged, size_t tokens) {
   Matrix all(pooling.rows, tokens);
   const size_t known = merged.empty() ? tokens : merged.sizes.size();
@@ -60,7 +60,7 @@ size_t heads_per_layer(const ModelConfig& config) {
   return config.encoder.heads * config.encoder.branches;
 }
 
-/// The callers index and sort by these numbers.
+/// Callers index and sort by these numbers, so they must be finite.
 void check_finite(const AttentionMaps& maps) {
   const auto refuse = [](const std::string& what) {
     fail(what, " is NaN or infinite; the weights are damaged, or the training diverged");
@@ -71,6 +71,14 @@ void check_finite(const AttentionMaps& maps) {
         refuse("the attention of layer " + std::to_string(layer));
   if (!all_finite({maps.pooling.data(), maps.pooling.size()})) refuse("the attention of the pool");
   if (!all_finite(maps.output)) refuse("the answer");
+}
+
+/// Class layers pool by attention one after the other: the mean of what each gives to the patches.
+void add_class_layer(ConstMatrixView attention, AttentionMaps& maps, size_t layers) {
+  if (maps.pooling.empty()) maps.pooling = Matrix(attention.rows, maps.tokens());
+  const float share = 1.0f / static_cast<float>(layers);
+  for (size_t r = 0; r < attention.rows; ++r)
+    for (size_t i = 0; i < maps.tokens(); ++i) maps.pooling(r, i) += share * attention(r, 1 + i);
 }
 
 }  // namespace
@@ -128,6 +136,9 @@ AttentionMaps capture(Runner& runner) {
   };
   taps.pooling = [&](ConstMatrixView pooling) {
     maps.pooling = over_all_tokens(pooling, merged, maps.tokens());
+  };
+  taps.class_layer = [&](size_t, ConstMatrixView attention, ConstMatrixView) {
+    add_class_layer(attention, maps, model.config.head.class_layers);
   };
   const std::span<const float> output = runner.logits(&taps);
   maps.output.assign(output.begin(), output.end());

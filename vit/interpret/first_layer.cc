@@ -16,7 +16,7 @@ double dot(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-/// The projection's rows, whatever order they are packed in: what it does to each unit patch.
+/// The rows of the packed projection, computed from its result for each unit patch.
 Matrix filters_of(const Linear& project) {
   Matrix units(project.in, project.in), columns(project.in, project.out);
   for (size_t i = 0; i < project.in; ++i) units(i, i) = 1.0f;
@@ -43,8 +43,8 @@ Matrix scatter(ConstMatrixView rows) {
   return products;
 }
 
-/// Rows made orthonormal, each against those before it. Twice, because once leaves what float
-/// rounding puts in.
+/// Orthonormalises the rows (Gram-Schmidt). Twice, to remove the rounding errors of the first
+/// pass.
 void orthonormalize(MatrixView rows) {
   for (size_t i = 0; i < rows.rows; ++i)
     for (int pass = 0; pass < 2; ++pass) {
@@ -58,7 +58,7 @@ void orthonormalize(MatrixView rows) {
     }
 }
 
-/// A component and its opposite are the same; the largest number is made positive.
+/// The sign of a component is arbitrary; its largest number is made positive.
 void fix_sign(std::span<float> row) {
   const auto largest = std::max_element(row.begin(), row.end(),
                                         [](float a, float b) { return std::abs(a) < std::abs(b); });
@@ -90,7 +90,7 @@ FilterComponents principal_components(ConstMatrixView filters, size_t k) {
   double total = 0.0;
   for (size_t i = 0; i < products.rows(); ++i) total += products(i, i);
 
-  // Orthogonal iteration: each product stretches the large components most.
+  // Orthogonal iteration: each product amplifies the large components most.
   Matrix rows(k, filters.cols), stretched(k, filters.cols);
   std::mt19937 engine(1);
   std::normal_distribution<float> normal;

@@ -1,4 +1,4 @@
-/// What the model knows before it sees an image: its positions and its patch filters.
+/// Properties of the model alone: its positions and its patch filters.
 #pragma once
 
 #include <vector>
@@ -16,8 +16,8 @@ struct FilterComponents {
   std::vector<double> share;  ///< of the filters' variance that each explains
 };
 
-/// The `k` first principal components of the filters by which patches become tokens; fewer if the
-/// model has fewer.
+/// The first `k` principal components of the filters of the patch projection; fewer if there are
+/// fewer.
 FilterComponents filter_components(const Model& model, size_t k);
 
 /// The same of any filters, one per row.

@@ -27,7 +27,7 @@ double mean_of(double sum, size_t count) {
 
 }  // namespace
 
-HeadCensus::HeadCensus(const ModelConfig& config) {
+HeadReportBuilder::HeadReportBuilder(const ModelConfig& config) {
   sums_.layout = token_layout(config);
   sums_.layers = config.encoder.depth;
   sums_.heads = config.encoder.heads * config.encoder.branches;
@@ -38,7 +38,7 @@ HeadCensus::HeadCensus(const ModelConfig& config) {
   similarity_ = Matrix(count, count);
 }
 
-void HeadCensus::add(const AttentionMaps& maps) {
+void HeadReportBuilder::add(const AttentionMaps& maps) {
   for (HeadSummary& head : sums_.summaries) {
     const ConstMatrixView attention = maps.head(head.id.layer, head.id.head);
     head.distance += attention_distance(attention, maps.layout);
@@ -50,7 +50,7 @@ void HeadCensus::add(const AttentionMaps& maps) {
   ++sums_.images;
 }
 
-void HeadCensus::add_effects(std::span<const HeadEffect> effects) {
+void HeadReportBuilder::add_effects(std::span<const HeadEffect> effects) {
   assert(effects.size() == sums_.summaries.size());
   for (size_t i = 0; i < effects.size(); ++i) {
     HeadSummary& head = sums_.summaries[i];
@@ -61,13 +61,13 @@ void HeadCensus::add_effects(std::span<const HeadEffect> effects) {
   ++sums_.ablated;
 }
 
-void HeadCensus::add_estimates(std::span<const double> effects) {
+void HeadReportBuilder::add_estimates(std::span<const double> effects) {
   assert(effects.size() == sums_.summaries.size());
   for (size_t i = 0; i < effects.size(); ++i) sums_.summaries[i].estimate += std::abs(effects[i]);
   ++sums_.estimated;
 }
 
-HeadReport HeadCensus::report() const {
+HeadReport HeadReportBuilder::report() const {
   HeadReport report = sums_;
   const size_t tokens = report.layout.tokens();
   const Matrix attention = divided(attention_, report.images);

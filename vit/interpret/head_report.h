@@ -15,11 +15,11 @@ struct HeadSummary {
   HeadId id{};
   double distance = 0.0;     ///< pixels, mean over the images
   double entropy = 0.0;      ///< bits
-  double prefix_mass = 0.0;  ///< what patches give to prefix tokens
+  double prefix_mass = 0.0;  ///< attention of patches to prefix tokens
   Pattern pattern{};         ///< of the mean attention
   double divergence = 0.0;   ///< mean KL without the head, nats
   double change = 0.0;       ///< largest relative change of an output
-  double flips = 0.0;        ///< part of the images whose first class changes
+  double flips = 0.0;        ///< share of the images whose first class changes
   double estimate = 0.0;     ///< mean size of the first-order effect on the first class
   bool dead = false;         ///< no image's output depends on it
 };
@@ -35,13 +35,13 @@ struct HeadReport {
   std::vector<Duplicate> duplicates;
 };
 
-/// A head is dead if silencing it changes no output by more than this part of its spread.
+/// A head is dead if disabling it changes no output by more than this part of its spread.
 constexpr double kDeadChange = 1e-3;
 
-/// Collects images one by one.
-class HeadCensus {
+/// Builds a report, image by image.
+class HeadReportBuilder {
  public:
-  explicit HeadCensus(const ModelConfig& config);
+  explicit HeadReportBuilder(const ModelConfig& config);
 
   void add(const AttentionMaps& maps);
   void add_effects(std::span<const HeadEffect> effects);
@@ -51,7 +51,7 @@ class HeadCensus {
   HeadReport report() const;
 
  private:
-  HeadReport sums_;    // means are made by report()
+  HeadReport sums_;    // report() divides them
   Matrix attention_;   // [layers·heads·T, T], summed
   Matrix similarity_;  // [layers·heads, layers·heads], summed
 };

@@ -1,26 +1,25 @@
 #include "vit/interpret/pattern.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
 namespace vit::interpret {
 namespace {
 
-/// How a matrix lies on a template of ones: what its cells hold, and how many there are.
+/// Sums over the cells of a template of ones.
 struct Overlap {
   double mass = 0.0;  // Σ of the weights on the template's cells
   double rows = 0.0;  // queries that have such a cell
   double cells = 0.0;
 };
 
-/// The whole matrix that templates are laid on.
+/// Sums over the whole matrix.
 struct Whole {
   double rows = 0.0;
   double cols = 0.0;
   double squares = 0.0;  // Σ w²
-  double part = 1.0;     // of all attention: what is left beside the prefix tokens
+  double part = 1.0;     // share of attention that does not go to prefix tokens
 };
 
 /// Pearson's correlation of weights and template, times the share of attention beyond chance. Rows
@@ -38,7 +37,7 @@ double score_of(const Overlap& overlap, const Whole& whole) {
   return share <= 0.0 ? 0.0 : std::sqrt(std::min(fit, 1.0) * share);
 }
 
-/// The patches' own part of the head, its rows adding up to 1 again. [N, N]
+/// The attention between patches, with rows normalised to 1. [N, N]
 Matrix between_patches(ConstMatrixView head, const TokenLayout& layout, Whole& whole) {
   const size_t n = layout.grid.count(), first = layout.first_patch();
   Matrix between(n, n);
@@ -63,7 +62,7 @@ void keep_better(const Pattern& candidate, Pattern& best) {
   if (candidate.score > best.score) best = candidate;
 }
 
-/// Every pair of patches lies on exactly one offset, so one pass meets them all.
+/// Every pair of patches has exactly one offset, so that one pass covers all.
 void try_offsets(const Matrix& between, const TokenLayout& layout, const Whole& whole,
                  Pattern& best) {
   const auto [rows, cols] = layout.grid;
@@ -79,7 +78,7 @@ void try_offsets(const Matrix& between, const TokenLayout& layout, const Whole& 
   for (size_t at = 0; at < offsets.size(); ++at) {
     Overlap& overlap = offsets[at];
     overlap.rows = overlap.cells;
-    // An offset that most patches cannot look along is the habit of a few, not a pattern.
+    // An offset that is outside of the grid for most patches is not a pattern.
     if (2.0 * overlap.cells < whole.rows) continue;
     const int down = static_cast<int>(at / table_cols) - static_cast<int>(rows) + 1;
     const int right = static_cast<int>(at % table_cols) - static_cast<int>(cols) + 1;
@@ -155,14 +154,7 @@ Pattern recognize(ConstMatrixView head, const TokenLayout& layout) {
   return best;
 }
 
-std::string_view to_string(PatternKind kind) {
-  constexpr std::array<std::string_view, 5> kNames{"diagonal", "offset", "vertical", "block",
-                                                   "mixed"};
-  return kNames[static_cast<size_t>(kind)];
-}
-
 std::string describe(const Pattern& pattern, const TokenLayout& layout) {
-  constexpr std::array<const char*, 3> kShapes{"row", "column", "quadrant"};
   const std::string name(to_string(pattern.kind));
   switch (pattern.kind) {
     case PatternKind::kOffset:
@@ -170,7 +162,7 @@ std::string describe(const Pattern& pattern, const TokenLayout& layout) {
     case PatternKind::kVertical:
       return name + " " + token_name(layout, pattern.token);
     case PatternKind::kBlock:
-      return name + " " + kShapes[static_cast<size_t>(pattern.block)];
+      return name + " " + std::string(to_string(pattern.block));
     case PatternKind::kDiagonal:
     case PatternKind::kMixed:
       break;

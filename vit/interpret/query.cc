@@ -28,7 +28,7 @@ size_t prefix_index(const Query& query, const TokenLayout& layout) {
        describe_prefix(layout), " and ", layout.grid.rows, "x", layout.grid.cols, " patches");
 }
 
-/// One direction of the way of a pixel: through the resize, then the crop.
+/// One axis of the mapping of a pixel through resize and crop.
 struct Axis {
   double size;      // of the image
   double resized;   // of the resized image
@@ -51,6 +51,7 @@ struct Axis {
 }  // namespace
 
 Query default_query(const ModelConfig& config) {
+  if (config.head.class_layers != 0) return {.kind = QueryKind::kPool};  // its class token
   switch (config.head.pooling) {
     case Pooling::kClass:
     case Pooling::kClassAndMean:
@@ -77,9 +78,9 @@ Query on_grid(const Query& query, ImageSize image, const Recipe& recipe,
   Axis across = axis(image.width, p.window.resized_width, p.window.x, p.window.width, p.left);
   Axis down = axis(image.height, p.window.resized_height, p.window.y, p.window.height, p.top);
   if (!across.visible(query.x) || !down.visible(query.y))
-    fail("query '", describe(query), "': the model does not see this pixel of the ", image.width,
-         "x", image.height, " image; it sees x ", across.first_visible(), " to ",
-         across.last_visible(), ", y ", down.first_visible(), " to ", down.last_visible());
+    fail("query '", describe(query), "': the crop excludes this pixel of the ", image.width, "x",
+         image.height, " image; it keeps x ", across.first_visible(), " to ", across.last_visible(),
+         ", y ", down.first_visible(), " to ", down.last_visible());
   const auto cell = [](double position, size_t patch, size_t count) {
     return std::min(static_cast<size_t>(position / static_cast<double>(patch)), count - 1);
   };
@@ -107,11 +108,11 @@ std::vector<float> query_weights(const Query& query, const TokenLayout& layout) 
                 1.0f / static_cast<float>(layout.grid.count()));
       return weights;
     case QueryKind::kPool:
-      fail("query 'pool': it is none of the tokens, and asks in the attention pool alone");
+      fail("query 'pool': it is not a token, and exists in the attention pool only");
     case QueryKind::kPixel:
       break;
   }
-  assert(false && "a pixel query goes through on_grid() first");
+  assert(false && "pixel queries must be converted by on_grid()");
   return weights;
 }
 

@@ -1,4 +1,4 @@
-/// Whose look is shown: the token, or the mix of tokens, that asks.
+/// The query whose attention is shown: a token, or a mix of tokens.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ namespace vit::interpret {
 enum class QueryKind {
   kClass,
   kDistillation,
-  kRegister,  ///< `index` of them, from 0
+  kRegister,  ///< number `index`, from 0
   kPatch,     ///< at `row`, `col` of the grid
   kPixel,     ///< the patch under pixel `x`, `y` of the image as it was before the recipe
   kMean,      ///< all patches, equally
@@ -31,7 +31,7 @@ struct Query {
   bool operator==(const Query&) const = default;
 };
 
-/// The query whose encoding becomes the answer: the class token, the pool, or the mean of patches.
+/// The query that the answer is made from: the class token, the pool, or the mean of the patches.
 Query default_query(const ModelConfig& config);
 
 /// Size of an image before the recipe, in pixels.
@@ -40,12 +40,12 @@ struct ImageSize {
   size_t height = 0;
 };
 
-/// A pixel query as the patch that the recipe's resize and crop put it in; others as they are.
-/// Throws an Error naming the visible part of the image if the crop left the pixel out.
+/// Converts a pixel query to the patch that contains the pixel after resize and crop; others stay.
+/// Throws an Error naming the visible part of the image if the crop excludes the pixel.
 Query on_grid(const Query& query, ImageSize image, const Recipe& recipe, const TokenLayout& layout);
 
 /// A weight per token, adding up to 1. Throws an Error if the model has no such token. A pool's
-/// query is none of the tokens: see pool_weights().
+/// query is not a token: see pool_weights().
 std::vector<float> query_weights(const Query& query, const TokenLayout& layout);
 
 /// "cls", "patch 3,4", "mean of the patches", …

@@ -22,7 +22,8 @@ Matrix positive_influence(const Tap& tap, size_t heads, HeadFusion fusion) {
   return fuse_heads(products, heads, fusion);
 }
 
-/// A row on its way from the last layer to the first. The branches of a layer read the same row.
+/// The row while it is multiplied by the layers, last to first. Branches of a layer read the same
+/// row.
 class RelevanceRow {
  public:
   explicit RelevanceRow(std::vector<float> start) : row_(std::move(start)), sum_(row_) {}
@@ -42,7 +43,7 @@ class RelevanceRow {
   size_t layer_ = static_cast<size_t>(-1);
 };
 
-/// The pool sees the patches, or all tokens: a row over all of them either way.
+/// The pool attends to the patches or to all tokens; the row covers all tokens.
 std::vector<float> over_all_tokens(const Matrix& pooled, size_t tokens) {
   std::vector<float> row(tokens);
   std::copy_n(pooled.data(), pooled.cols(),
@@ -101,7 +102,7 @@ std::vector<float> Explanation::relevance(size_t target, const RelevanceOptions&
   gradient::backward<float>(network_, trace_, wanted, {}, &taps);
 
   std::vector<float> tokens = row.result();
-  // Rounding may leave a hair less than the query's own weight, which is taken off again.
+  // Rounding may leave slightly less than the query's own weight, which is subtracted again.
   for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = std::max(tokens[i] - start[i], 0.0f);
   return tokens;
 }

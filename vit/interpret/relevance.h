@@ -1,5 +1,5 @@
-/// What speaks for a class: attention weighted by its gradient, through all layers. The backward
-/// pass is the house's one, in vit/gradient.
+/// Class relevance: attention weighted by its gradient, through all layers. The backward pass is
+/// that of vit/gradient.
 #pragma once
 
 #include <span>
@@ -12,12 +12,12 @@
 namespace vit::interpret {
 
 struct RelevanceOptions {
-  Query query{};  ///< whose row is read; a pool starts from its own attention
+  Query query{};  ///< whose row is computed; a pool starts from its own attention
   HeadFusion fusion = HeadFusion::kMean;
   size_t first_layer = 0;
 };
 
-/// One image, run forward once; each class then costs a backward pass.
+/// One image: one forward pass, then a backward pass per class.
 class Explanation {
  public:
   /// patches: [N, 3·P·P] as patch::patchify cuts them. Both must outlive this.
@@ -29,8 +29,8 @@ class Explanation {
   /// query's row of it without the identity that it starts from. Y is the output `target`.
   std::vector<float> relevance(size_t target, const RelevanceOptions& options);
 
-  /// By how much log P(target) would fall to first order, were a head's output taken away: a number
-  /// per layer and head, [layers·heads]. Michel et al.'s importance is its size.
+  /// First-order estimate of the decrease of log P(target) without each head, [layers·heads]. Its
+  /// absolute value is the importance of Michel et al.
   std::vector<double> head_effects(size_t target);
 
  private:

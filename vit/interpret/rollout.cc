@@ -22,7 +22,7 @@ void fuse_into(HeadFusion fusion, const float* row, size_t n, float* out) {
   }
 }
 
-/// Drops the `count` smallest; of equal ones those that come first.
+/// Drops the `count` smallest; among equal ones the first.
 void drop_smallest(std::span<float> weights, size_t count, std::vector<float>& sorted) {
   if (count == 0) return;
   sorted.assign(weights.begin(), weights.end());
@@ -48,18 +48,6 @@ void normalize_row(std::span<float> row) {
 }
 
 }  // namespace
-
-std::string_view to_string(HeadFusion fusion) {
-  switch (fusion) {
-    case HeadFusion::kMean:
-      return "mean";
-    case HeadFusion::kMax:
-      return "max";
-    case HeadFusion::kMin:
-      return "min";
-  }
-  return {};
-}
 
 Matrix fuse_heads(ConstMatrixView layer, size_t heads, HeadFusion fusion) {
   assert(heads > 0 && layer.rows % heads == 0);

@@ -9,8 +9,8 @@ namespace vit::interpret {
 
 Matrix head_similarity(const AttentionMaps& maps) {
   const size_t count = maps.layers * maps.heads, tokens = maps.tokens();
-  // Rows add up to 1, so that the mean is 1/T everywhere. Taking it off before the products, not
-  // after, keeps what distinguishes even heads from being rounded away.
+  // Rows add up to 1, so that the mean is 1/T everywhere. Subtracting it before the products
+  // instead of after them avoids cancellation for uniform heads.
   Matrix centred(count, tokens * tokens);
   const float mean = 1.0f / static_cast<float>(tokens);
   for (size_t i = 0; i < centred.size(); ++i) centred.data()[i] = maps.weights.data()[i] - mean;

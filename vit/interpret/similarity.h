@@ -1,4 +1,4 @@
-/// Heads that do the same.
+/// Similarity of heads.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 namespace vit::interpret {
 
 /// [L·H, L·H]: Pearson's correlation between the attention matrices of each two heads, 1 on the
-/// diagonal; 0 for a head that looks at everything alike, which resembles none.
+/// diagonal; 0 for a head with uniform attention.
 Matrix head_similarity(const AttentionMaps& maps);
 
 struct Duplicate {
@@ -19,7 +19,7 @@ struct Duplicate {
 
 constexpr double kDuplicateSimilarity = 0.95;
 
-/// Pairs at least so similar, the most similar first.
+/// Pairs of at least this similarity, the most similar first.
 std::vector<Duplicate> find_duplicates(ConstMatrixView similarity, size_t heads,
                                        double least = kDuplicateSimilarity);
 

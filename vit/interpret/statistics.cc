@@ -5,7 +5,7 @@
 namespace vit::interpret {
 namespace {
 
-/// [rows, cols]: the distance of patches so many rows and columns apart.
+/// [rows, cols]: the distance of patches by their row and column offset.
 Matrix distance_table(const TokenLayout& layout) {
   Matrix table(layout.grid.rows, layout.grid.cols);
   for (size_t r = 0; r < layout.grid.rows; ++r)

@@ -1,20 +1,20 @@
-/// One head in numbers.
+/// Statistics of one head.
 #pragma once
 
 #include "vit/interpret/attention_maps.h"
 
 namespace vit::interpret {
 
-/// How far patches look, in pixels: the mean over patches of Σ weight · distance between centres.
-/// Each row is normalised again after the prefix tokens are dropped; rows that look at nothing else
-/// do not count. head: [T, T]
+/// Attention distance in pixels: the mean over patches of Σ weight · distance between centres. Each
+/// row is normalised again without the prefix tokens; rows that attend only to them are left out.
+/// head: [T, T]
 double attention_distance(ConstMatrixView head, const TokenLayout& layout);
 
-/// How spread out the looks are: the mean over all queries of -Σ w·log2(w), in bits. 0: each looks
-/// at one token; log2(T): each at all of them alike.
+/// Attention entropy: the mean over all queries of -Σ w·log2(w), in bits. 0: each query attends to
+/// one token; log2(T): uniform attention.
 double attention_entropy(ConstMatrixView head);
 
-/// What the patches give to the prefix tokens, on average: a head that parks its attention.
+/// Mean attention of the patches to the prefix tokens.
 double mean_prefix_mass(ConstMatrixView head, const TokenLayout& layout);
 
 }  // namespace vit::interpret

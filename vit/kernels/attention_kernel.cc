@@ -25,8 +25,15 @@ struct Buffers {
   float* inverse_sums;  // [query block]
   float* score_sums;    // [query block, width / 2]
   float* score_bases;   // [query block]
-  float* score_starts;  // [padded keys]
+  float* score_starts;  // [padded keys + kPiece]
+  float* offsets;       // of one head, divided by the scale, and kPiece more
 };
+
+/// Floats copied at once: pieces of a fixed size need no call each.
+constexpr size_t kPiece = 8;
+void copy_piece(const float* from, float* to) {
+  std::memcpy(to, from, kPiece * sizeof(float));
+}
 
 struct Plan {
   size_t width;  // of a panel
@@ -36,6 +43,7 @@ struct Plan {
   size_t padded_keys;    // whole panels
   size_t padded_values;  // whole panels
   size_t query_block;    // queries whose scores are alive at once
+  size_t offsets;        // numbers of one head's offset bias
 
   Plan(const AttentionCall& call, size_t panel_width)
       : width(panel_width),
@@ -45,11 +53,13 @@ struct Plan {
         padded_keys(round_up(keys, width)),
         padded_values(round_up(value_width, width)),
         query_block(std::max(kScores / std::max<size_t>(1, padded_keys) / kWholeTiles, size_t{1}) *
-                    kWholeTiles) {}
+                    kWholeTiles),
+        offsets(call.offsets == nullptr ? 0 : call.offsets->offsets.cols()) {}
 
   size_t floats() const {
     return padded_keys * head_width + keys * padded_values + query_block * padded_keys +
-           query_block * width + query_block * width / 2 + 2 * query_block + padded_keys;
+           query_block * width + query_block * width / 2 + 2 * query_block + padded_keys + kPiece +
+           offsets + kPiece;
   }
   Buffers carve(float* p) const {
     Buffers b{};
@@ -61,6 +71,7 @@ struct Plan {
     b.score_sums = b.inverse_sums + query_block;
     b.score_bases = b.score_sums + query_block * width / 2;
     b.score_starts = b.score_bases + query_block;
+    b.offsets = b.score_starts + padded_keys + kPiece;
     return b;
   }
 };
@@ -99,14 +110,12 @@ void pack_keys(ConstMatrixView keys, size_t width, float* panels) {
 /// Values of one head, `width` columns after another: read in place, their distant rows would fall
 /// into few sets of the first-level cache and drive each other out. Missing columns are zero.
 void pack_values(ConstMatrixView values, size_t width, float* panels) {
-  constexpr size_t kPiece = 8, kPieceBytes = kPiece * sizeof(float);
   for (size_t column = 0; column < values.cols; column += width) {
     const size_t count = std::min(width, values.cols - column);
     for (size_t r = 0; r < values.rows; ++r, panels += width) {
-      // Pieces of a fixed size need no call each.
       const float* from = values.row(r) + column;
       size_t c = 0;
-      for (; c + kPiece <= count; c += kPiece) std::memcpy(panels + c, from + c, kPieceBytes);
+      for (; c + kPiece <= count; c += kPiece) copy_piece(from + c, panels + c);
       for (; c < count; ++c) panels[c] = from[c];
       for (; c < width; ++c) panels[c] = 0.0f;
     }
@@ -167,11 +176,16 @@ struct HeadTask {
 
 /// Whether fast_block may be tried: it can add numbers to all scores of a key, if they are not so
 /// large that the scores would drown in them.
-bool is_fast(const AttentionCall& call, const Plan& plan) {
+bool is_fast(const AttentionCall& call, const Plan& plan, size_t head) {
   constexpr float kLarge = 100.0f;
+  const auto small = [](float bias) { return std::abs(bias) <= kLarge; };
+  if (call.offsets != nullptr &&
+      !(std::ranges::all_of(call.offsets->offsets.view().row_span(head), small) &&
+        std::ranges::all_of(call.offsets->of_prefix.view().row_span(head), small)))
+    return false;
   const AttentionMask& mask = call.mask;
   return !mask.causal && mask.bias.empty() && plan.keys >= plan.width &&
-         std::ranges::all_of(mask.key_bias, [](float bias) { return std::abs(bias) <= kLarge; });
+         std::ranges::all_of(mask.key_bias, small);
 }
 
 /// What the scores begin with, which are scaled later.
@@ -179,6 +193,36 @@ void fill_starts(const AttentionCall& call, const Plan& plan, float* starts) {
   const float factor = 1.0f / call.scale;
   for (size_t j = 0; j < plan.keys; ++j) starts[j] = call.mask.key_bias[j] * factor;
   std::fill(starts + plan.keys, starts + plan.padded_keys, 0.0f);
+}
+
+/// One head's offset bias as scores that are scaled later.
+void scale_offsets(const AttentionCall& call, size_t head, float* offsets) {
+  const OffsetBias& bias = *call.offsets;
+  const float factor = 1.0f / call.scale;
+  const float* from = bias.offsets.view().row(head);
+  for (size_t i = 0; i < bias.offsets.cols(); ++i) offsets[i] = from[i] * factor;
+}
+
+/// What a query's scores begin with. Writes up to kPiece numbers behind the whole panels, which
+/// means the next row's: fill rows in rising order.
+void fill_offsets(const Job& job, const float* offsets, const HeadTask& at, float* starts) {
+  const OffsetBias& bias = *job.call.offsets;
+  const auto [rows, cols] = bias.grid;
+  const float* of_prefix = bias.of_prefix.view().row(at.head);
+  const float factor = 1.0f / job.call.scale;
+  const bool prefix = at.first_query < bias.prefix;
+  std::fill_n(starts, bias.prefix, of_prefix[prefix ? 2 : 1] * factor);
+  float* to = starts + bias.prefix;
+  if (prefix) {
+    std::fill_n(to, rows * cols, of_prefix[0] * factor);
+  } else {
+    const size_t y = (at.first_query - bias.prefix) / cols,
+                 x = (at.first_query - bias.prefix) % cols;
+    const float* from = offsets + (rows - 1 - y) * (2 * cols - 1) + cols - 1 - x;
+    for (size_t row = 0; row < rows; ++row, from += 2 * cols - 1, to += cols)
+      for (size_t c = 0; c < cols; c += kPiece) copy_piece(from + c, to + c);
+  }
+  std::fill(starts + job.plan.keys, starts + job.plan.padded_keys, 0.0f);
 }
 
 /// One score after the other, then their mask, their largest, their powers: for all that fast_block
@@ -198,6 +242,11 @@ void score_block(const Job& job, const Buffers& buffers, const HeadTask& block) 
   const bool masked = call.mask.any();
   for (size_t r = 0; r < block.queries; ++r) {
     float* scores = buffers.scores + r * plan.padded_keys;
+    if (call.offsets != nullptr) {
+      fill_offsets(job, buffers.offsets, {block.head, block.first_query + r, 1},
+                   buffers.score_starts);
+      for (size_t j = 0; j < plan.keys; ++j) scores[j] += buffers.score_starts[j];
+    }
     if (masked) add_mask(call, block.head, block.first_query + r, scores);
     const float sum = kernels.exp_row(scores, plan.keys, masked ? 1.0f : call.scale);
     buffers.inverse_sums[r] = sum > 0.0f ? 1.0f / sum : 0.0f;
@@ -210,12 +259,18 @@ void score_block(const Job& job, const Buffers& buffers, const HeadTask& block) 
 void fast_block(const Job& job, const Buffers& buffers, const HeadTask& block) {
   const auto& [call, kernels, plan, output, probabilities] = job;
   const size_t d = plan.head_width;
+  for (size_t r = 0; call.offsets != nullptr && r < block.queries; ++r)
+    fill_offsets(job, buffers.offsets, {block.head, block.first_query + r, 1},
+                 buffers.scores + r * plan.padded_keys);
   kernels.scores({.a = call.queries.row(block.first_query) + block.head * d,
                   .a_stride = call.queries.stride,
                   .rows = block.queries,
                   .panels = buffers.keys,
                   .inner = d,
-                  .starts = call.mask.key_bias.empty() ? nullptr : buffers.score_starts,
+                  .starts = call.offsets != nullptr      ? buffers.scores
+                            : call.mask.key_bias.empty() ? nullptr
+                                                         : buffers.score_starts,
+                  .starts_stride = call.offsets != nullptr ? plan.padded_keys : 0,
                   .keys = plan.keys,
                   .factor = call.scale * 1.44269504f,  // / ln 2
                   .c = buffers.scores,
@@ -245,7 +300,8 @@ void attend_head(const Job& job, const Buffers& buffers, const HeadTask& task) {
             buffers.keys);
   pack_values(call.values.col_range(value_head * dv, dv), plan.width, buffers.values);
 
-  const bool fast = is_fast(call, plan);
+  if (call.offsets != nullptr) scale_offsets(call, task.head, buffers.offsets);
+  const bool fast = is_fast(call, plan, task.head);
   if (fast && !call.mask.key_bias.empty()) fill_starts(call, plan, buffers.score_starts);
   const size_t end = task.first_query + task.queries;
   for (size_t query = task.first_query; query < end; query += plan.query_block) {
@@ -297,6 +353,7 @@ void attention(const AttentionCall& call, MatrixView output, AttentionScratch& s
   assert(output.rows == call.queries.rows && output.cols == call.heads * call.value_width());
   assert(probabilities.empty() || (probabilities.rows == call.heads * call.queries.rows &&
                                    probabilities.cols == call.keys.rows));
+  assert(call.offsets == nullptr || (!call.mask.any() && call.offsets->tokens() == call.keys.rows));
   if (call.queries.rows == 0) return;
   const IsaKernels& kernels = isa_kernels(call.isa);
   const Plan plan(call, kernels.panel_width);

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "vit/base/config.h"
 #include "vit/base/matrix.h"
 #include "vit/base/thread_pool.h"
 #include "vit/kernels/cpu.h"
@@ -19,6 +20,20 @@ struct AttentionMask {
   bool any() const { return causal || !bias.empty() || !key_bias.empty(); }
 };
 
+/// Numbers added to the scaled scores, which depend on the offset from query patch to key patch.
+/// Tokens are those of a prefix, then the patches of a grid, row after row.
+struct OffsetBias {
+  size_t prefix = 0;
+  GridSize grid{};
+  /// [heads, (2·rows-1)·(2·cols-1)]: for a key that lies y rows below and x columns right of the
+  /// query, at (y + rows - 1)·(2·cols-1) + x + cols - 1.
+  Matrix offsets;
+  /// [heads, 3]: prefix query to patch key, patch query to prefix key, prefix to prefix.
+  Matrix of_prefix;
+
+  size_t tokens() const { return prefix + grid.count(); }
+};
+
 /// Head h uses key head h·key_heads/heads and value head h·value_heads/heads: as many as heads is
 /// the ordinary attention, fewer is grouped-query, one is multi-query.
 struct AttentionCall {
@@ -30,6 +45,7 @@ struct AttentionCall {
   size_t value_heads = 1;
   float scale = 1.0f;  ///< of the scores: 1 / (sqrt(d) · temperature)
   AttentionMask mask{};
+  const OffsetBias* offsets = nullptr;  ///< of all keys; not with a mask
   Isa isa = active_isa();
 
   size_t head_width() const { return queries.cols / heads; }

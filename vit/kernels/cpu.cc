@@ -30,11 +30,24 @@ std::string_view to_string(Isa isa) {
   return "?";
 }
 
+#if defined(__x86_64__)
+namespace {
+
+/// Conversion of 16-bit floats. Clang 14 has no __builtin_cpu_supports("f16c").
+bool has_f16c() {
+  constexpr unsigned kLeaf = 1, kBit = 1u << 29;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid(kLeaf, &eax, &ebx, &ecx, &edx) != 0 && (ecx & kBit) != 0;
+}
+
+}  // namespace
+#endif
+
 std::vector<Isa> available_isas() {
   std::vector<Isa> found{Isa::kBaseline};
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx")) found.push_back(Isa::kAvx);
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c()) {
     found.push_back(Isa::kAvx2);
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))

@@ -1,6 +1,10 @@
 #include "vit/kernels/gemm.h"
 
+// Clang's -Wpedantic: cblas.h uses C's complex numbers.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
 #include <cblas.h>
+#pragma GCC diagnostic pop
 
 #include <cassert>
 #include <mutex>

@@ -76,10 +76,11 @@ struct ScoreTile {
   size_t rows;
   const float* panels;  ///< [panel][inner][panel width]
   size_t inner;
-  const float* starts;  ///< one finite number per column of whole panels; null: 0
-  size_t keys;          ///< at least a panel of them; the last panel may be partly filled
-  float factor;         ///< what a score is worth, as a power of two
-  float* c;             ///< rows of whole panels; what is behind `keys` means nothing
+  const float* starts;   ///< finite numbers for the columns of whole panels; null: 0
+  size_t starts_stride;  ///< from one row's starts to the next; 0: the same for all. May be c.
+  size_t keys;           ///< at least a panel of them; the last panel may be partly filled
+  float factor;          ///< what a score is worth, as a power of two
+  float* c;              ///< rows of whole panels; what is behind `keys` means nothing
   size_t c_stride;
   float*
       totals;   ///< one per row: the sum of its weights; 2^120 or more, or NaN, if any may be wrong
@@ -151,6 +152,17 @@ struct Bf16Block {
   size_t out_stride;
 };
 
+/// dots[r] = x[r] · y, see dots.h.
+template <typename Number>
+struct RowDots {
+  const Number* x;
+  size_t x_stride;
+  size_t rows;
+  size_t n;
+  const float* y;
+  float* dots;
+};
+
 struct IsaKernels {
   Isa isa;
   size_t panel_width;  ///< columns that one tile holds in registers
@@ -166,6 +178,14 @@ struct IsaKernels {
   /// x becomes exp(scale · (x - max)), the sum of which is returned; -inf gives 0.
   float (*exp_row)(float* x, size_t n, float scale);
   void (*scale_row)(const float* x, float factor, float* y, size_t n);
+  /// Rotary positions of one head, in place. Neighbours form pairs, and each sine is there twice,
+  /// first negated: x = x · cosines + neighbour(x) · sines.
+  void (*rotate_neighbours)(const float* cosines, const float* sines, float* x, size_t n);
+  /// Numbers n / 2 apart form pairs, with n / 2 cosines and sines.
+  void (*rotate_halves)(const float* cosines, const float* sines, float* x, size_t n);
+
+  void (*dot_rows)(const RowDots<float>& call);
+  void (*dot_half_rows)(const RowDots<std::uint16_t>& call);
 
   void (*linear)(const LinearTile& tile);
   void (*int8_linear)(const Int8Tile& tile);

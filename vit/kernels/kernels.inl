@@ -13,6 +13,8 @@
 
 #include "vit/kernels/rowwise.inl"
 
+#include "vit/kernels/dots.inl"
+
 #include "vit/kernels/backward.inl"
 #include "vit/kernels/transpose.inl"
 
@@ -29,6 +31,10 @@ const IsaKernels kKernels{
     .add_row = add_row,
     .exp_row = exp_row,
     .scale_row = scale_row,
+    .rotate_neighbours = rotate_neighbours,
+    .rotate_halves = rotate_halves,
+    .dot_rows = dot_rows<float>,
+    .dot_half_rows = dot_rows<std::uint16_t>,
     .linear = linear,
     .int8_linear = int8_linear,
     .int8_linear_without_vnni = int8_linear,

@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "vit/kernels/isa_kernels.h"
+#include "vit/kernels/multiply_call.h"
 
 namespace vit {
 namespace {
@@ -39,28 +40,13 @@ bool has_bf16(Isa isa) {
 
 void multiply(ConstMatrixView a, ConstMatrixView b, ConstMatrixView bias, MatrixView c,
               const Product& product, Isa isa) {
-  const bool a_turned = product.a == Transpose::kYes, b_turned = product.b == Transpose::kYes;
-  const size_t inner = a_turned ? a.rows : a.cols;
-  assert((a_turned ? a.cols : a.rows) == c.rows);
-  assert((b_turned ? b.rows : b.cols) == c.cols && (b_turned ? b.cols : b.rows) == inner);
+  MultiplyCall call = multiply_call(a, b, bias, c, product);
+  assert((call.a_turned ? a.cols : a.rows) == c.rows);
+  assert((call.b_turned ? b.rows : b.cols) == c.cols);
+  assert((call.b_turned ? b.cols : b.rows) == call.inner);
   if (c.empty()) return;
-  if (inner == 0) return multiply_by_openblas<float>(a, b, bias, c, product);
+  if (call.inner == 0) return multiply_by_openblas<float>(a, b, bias, c, product);
   const IsaKernels& kernels = isa_kernels(isa);
-  MultiplyCall call{.a = a.data,
-                    .a_stride = a.stride,
-                    .a_turned = a_turned,
-                    .b = b.data,
-                    .b_stride = b.stride,
-                    .b_turned = b_turned,
-                    .rows = c.rows,
-                    .inner = inner,
-                    .columns = c.cols,
-                    .alpha = static_cast<float>(product.alpha),
-                    .beta = static_cast<float>(product.beta),
-                    .bias = bias.empty() ? nullptr : bias.data,
-                    .c = c.data,
-                    .c_stride = c.stride,
-                    .panel = nullptr};
   if (product.operands == Operands::kBf16) {
     assert(kernels.multiply_bf16 != nullptr);
     call.panel = scratch(bf16_scratch(call));
@@ -75,13 +61,13 @@ void multiply(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product&
 }
 
 void multiply(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
-              BasicMatrixView<const double> bias, BasicMatrixView<double> c,
-              const Product& product) {
+              BasicMatrixView<const double> bias, BasicMatrixView<double> c, const Product& product,
+              Isa) {
   multiply_by_openblas<double>(a, b, bias, c, product);
 }
 
 void multiply(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
-              BasicMatrixView<double> c, const Product& product) {
+              BasicMatrixView<double> c, const Product& product, Isa) {
   gemm(a, b, c, product);
 }
 

@@ -18,11 +18,12 @@ void multiply(ConstMatrixView a, ConstMatrixView b, ConstMatrixView bias, Matrix
 /// Whether this instruction set multiplies numbers of 16 bits.
 bool has_bf16(Isa isa = active_isa());
 
-// In double precision, for tests of gradients: OpenBLAS.
+// In double precision, for tests of gradients: OpenBLAS, which chooses its instructions itself. The
+// instruction set is there so that templates call both alike.
 void multiply(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
-              BasicMatrixView<double> c, const Product& product = {});
+              BasicMatrixView<double> c, const Product& product = {}, Isa isa = {});
 void multiply(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
-              BasicMatrixView<const double> bias, BasicMatrixView<double> c,
-              const Product& product);
+              BasicMatrixView<const double> bias, BasicMatrixView<double> c, const Product& product,
+              Isa isa = {});
 
 }  // namespace vit

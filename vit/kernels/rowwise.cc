@@ -69,6 +69,22 @@ void add(ConstMatrixView update, std::span<const float> layer_scale, MatrixView 
                [&](size_t r) { kernels.add_row(update.row(r), scale, x.row(r), x.cols); });
 }
 
+void rotate(const Rotation& rotation, size_t head_width, MatrixView x, const Execution& execution) {
+  assert(x.cols % head_width == 0 && rotation.cosines.rows % rotation.heads == 0);
+  assert(x.rows <= rotation.cosines.rows / rotation.heads);
+  assert(rotation.cosines.cols == (rotation.split_halves ? head_width / 2 : head_width));
+  const size_t rows = rotation.cosines.rows / rotation.heads, count = x.cols / head_width;
+  const IsaKernels& kernels = isa_kernels(execution.isa);
+  const auto turn = rotation.split_halves ? kernels.rotate_halves : kernels.rotate_neighbours;
+  for_each_row(execution.pool, x.rows, [&](size_t r) {
+    for (size_t head = 0; head < count; ++head) {
+      const size_t row = head % rotation.heads * rows + r;
+      turn(rotation.cosines.row(row), rotation.sines.row(row), x.row(r) + head * head_width,
+           head_width);
+    }
+  });
+}
+
 void softmax(MatrixView x, float temperature, const Execution& execution) {
   const IsaKernels& kernels = isa_kernels(execution.isa);
   for_each_row(execution.pool, x.rows, [&](size_t r) {

@@ -38,6 +38,19 @@ void gate(Activation activation, ConstMatrixView x, MatrixView y, const Executio
 void add(ConstMatrixView update, std::span<const float> layer_scale, MatrixView x,
          const Execution& execution = {});
 
+/// Cosines and sines of rotary positions, a row for each row of x, or, where heads differ, such
+/// rows for head 0, then for head 1, …
+struct Rotation {
+  ConstMatrixView cosines{};  ///< [rows, d], or [rows, d / 2] of split halves
+  ConstMatrixView sines{};
+  size_t heads = 1;  ///< that differ
+  bool split_halves = false;
+};
+
+/// Rotates every head of x [rows, heads·d] in place; more heads than the rotation has repeat them.
+void rotate(const Rotation& rotation, size_t head_width, MatrixView x,
+            const Execution& execution = {});
+
 /// Rows of x become probabilities: softmax(x / temperature). A row of -inf alone becomes zeros.
 void softmax(MatrixView x, float temperature = 1.0f, const Execution& execution = {});
 

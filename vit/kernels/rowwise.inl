@@ -138,3 +138,43 @@ void scale_row(const float* x, float factor, float* y, size_t n) {
   for (; i + kLanes <= n; i += kLanes) store(y + i, load(x + i) * factor);
   for (; i < n; ++i) y[i] = x[i] * factor;
 }
+
+/// Neighbours change places: 1 0 3 2 …
+template <typename V>
+inline V swap_neighbours(V v) {
+  if constexpr (sizeof(V) == 64)
+    return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14);
+  else if constexpr (sizeof(V) == 32)
+    return __builtin_shufflevector(v, v, 1, 0, 3, 2, 5, 4, 7, 6);
+  else
+    return __builtin_shufflevector(v, v, 1, 0, 3, 2);
+}
+
+void rotate_neighbours(const float* cosines, const float* sines, float* x, size_t n) {
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    const Vec v = load(x + i);
+    store(x + i, v * load(cosines + i) + swap_neighbours(v) * load(sines + i));
+  }
+  for (; i < n; i += 2) {
+    const float a = x[i], b = x[i + 1];
+    x[i] = a * cosines[i] + b * sines[i];
+    x[i + 1] = b * cosines[i + 1] + a * sines[i + 1];
+  }
+}
+
+void rotate_halves(const float* cosines, const float* sines, float* x, size_t n) {
+  const size_t half = n / 2;
+  float* y = x + half;
+  size_t i = 0;
+  for (; i + kLanes <= half; i += kLanes) {
+    const Vec a = load(x + i), b = load(y + i), c = load(cosines + i), s = load(sines + i);
+    store(x + i, a * c - b * s);
+    store(y + i, b * c + a * s);
+  }
+  for (; i < half; ++i) {
+    const float a = x[i], b = y[i];
+    x[i] = a * cosines[i] - b * sines[i];
+    y[i] = b * cosines[i] + a * sines[i];
+  }
+}

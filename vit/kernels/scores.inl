@@ -19,7 +19,8 @@ inline void score_rows(const ScoreTile& t, size_t row, const float* panel, size_
 #pragma GCC unroll 16
     for (size_t r = 0; r < kRows; ++r)
 #pragma GCC unroll 2
-      for (size_t v = 0; v < kVectors; ++v) acc[r][v] = load(t.starts + column + v * kLanes);
+      for (size_t v = 0; v < kVectors; ++v)
+        acc[r][v] = load(t.starts + (row + r) * t.starts_stride + column + v * kLanes);
   multiply_steps(t.a + row * t.a_stride, t.a_stride, panel, t.inner, acc);
   // A copy, so that what indexes it does not keep the accumulators in memory.
   Vec scores[kRows][kVectors];

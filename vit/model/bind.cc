@@ -40,17 +40,31 @@ std::vector<float> bind_layer_scale(const WeightScope& w, const EncoderConfig& c
   return c.layer_scale ? w.vector("gamma") : std::vector<float>{};
 }
 
+/// Where keys have no bias, theirs is 0.
+Linear bind_qkv(const WeightScope& w, const EncoderConfig& c) {
+  if (!c.qkv_bias || c.key_bias) return bind_linear(w / "qkv");
+  std::vector<float> bias = w.vector("q_bias");
+  const std::vector<float> values = w.vector("v_bias");
+  bias.resize(bias.size() + values.size(), 0.0f);
+  bias.insert(bias.end(), values.begin(), values.end());
+  return bind_linear(w / "qkv", bias);
+}
+
 Attention bind_attention(const WeightScope& w, const EncoderConfig& c, size_t layer) {
   Attention attention;
   attention.heads = c.heads;
   attention.key_value_heads = c.key_value_heads;
-  attention.qkv = bind_linear(w / "qkv");
+  attention.qkv = bind_qkv(w, c);
   attention.project = bind_linear(w / "proj");
   if (c.qk_norm) {
     attention.query_norm = bind_norm(w / "q_norm", c);
     attention.key_norm = bind_norm(w / "k_norm", c);
   }
   if (c.attention_norm) attention.output_norm = bind_norm(w / "norm", c);
+  if (c.attention == AttentionKind::kTalkingHeads)
+    attention.talking = {.before = w.matrix("proj_l.weight"),
+                         .after = w.matrix("proj_w.weight"),
+                         .after_bias = w.vector("proj_w.bias")};
   if (c.attention == AttentionKind::kDifferential)
     attention.differential = bind_differential(w, layer);
   return attention;
@@ -66,19 +80,44 @@ Mlp bind_mlp(const WeightScope& w, const EncoderConfig& c) {
   return mlp;
 }
 
-AttentionPool bind_attention_pool(const WeightScope& w, const EncoderConfig& c) {
+AttentionPool bind_attention_pool(const WeightScope& w, const EncoderConfig& c,
+                                  const HeadConfig& head) {
   AttentionPool pool;
   pool.latent = w.matrix("latent");
   pool.attention.query = bind_linear(w / "q");
   pool.attention.key_value = bind_linear(w / "kv");
   pool.attention.project = bind_linear(w / "proj");
-  pool.attention.heads = pool.attention.key_value_heads = c.heads;
+  pool.attention.heads = head.pool_heads != 0 ? head.pool_heads : c.heads;
+  pool.attention.key_value_heads = pool.attention.heads;
   pool.norm = bind_norm(w / "norm", c);
   // A plain MLP even where the blocks' own are gated.
   pool.mlp.activation = c.activation;
   pool.mlp.expand = bind_linear(w / "mlp.fc1");
   pool.mlp.contract = bind_linear(w / "mlp.fc2");
   return pool;
+}
+
+ClassLayer bind_class_layer(const WeightScope& w, const EncoderConfig& c) {
+  ClassLayer layer;
+  layer.norm1 = bind_norm(w / "norm1", c);
+  layer.attention.query = bind_linear(w / "attn.q");
+  layer.attention.key_value = bind_linear(w / "attn.kv");
+  layer.attention.project = bind_linear(w / "attn.proj");
+  layer.attention.heads = layer.attention.key_value_heads = c.heads;
+  layer.layer_scale1 = bind_layer_scale(w / "ls1", c);
+  layer.norm2 = bind_norm(w / "norm2", c);
+  layer.mlp.activation = c.activation;
+  layer.mlp.expand = bind_linear(w / "mlp.fc1");
+  layer.mlp.contract = bind_linear(w / "mlp.fc2");
+  layer.layer_scale2 = bind_layer_scale(w / "ls2", c);
+  return layer;
+}
+
+ClassLayers bind_class_layers(const WeightScope& w, const ModelConfig& c) {
+  ClassLayers layers{.token = w.matrix("cls_token"), .layers = {}};
+  for (size_t i = 0; i < c.head.class_layers; ++i)
+    layers.layers.push_back(bind_class_layer(w / ("class_blocks." + std::to_string(i)), c.encoder));
+  return layers;
 }
 
 }  // namespace
@@ -145,9 +184,12 @@ Precision WeightScope::precision_of(const weights::Weight& weight) const {
 }
 
 Linear bind_linear(const WeightScope& w) {
+  return bind_linear(w, w.has("bias") ? w.vector("bias") : std::vector<float>{});
+}
+
+Linear bind_linear(const WeightScope& w, const std::vector<float>& bias) {
   const weights::Weight& weight = w.at("weight");
   const size_t out = weight.rows(), in = weight.cols();
-  const auto bias = w.has("bias") ? w.vector("bias") : std::vector<float>{};
   const auto read = [&](size_t first, size_t count, float* rows) {
     w.read_rows("weight", weight, first, count, rows);
   };
@@ -192,10 +234,11 @@ Head bind_head(const WeightScope& w, const ModelConfig& c) {
   head.pooling = c.head.pooling;
   head.prefix = c.embedding.prefix.size();
   head.pool_prefix = c.head.pool_prefix;
+  if (c.head.class_layers != 0) head.class_layers = bind_class_layers(w, c);
   if (c.head.final_norm) head.final_norm = bind_norm(w / "norm", c.encoder);
   if (c.head.pooled_norm) head.pooled_norm = bind_norm(w / "fc_norm", c.encoder);
   if (c.head.pooling == Pooling::kAttention)
-    head.attention_pool = bind_attention_pool(w / "attn_pool", c.encoder);
+    head.attention_pool = bind_attention_pool(w / "attn_pool", c.encoder, c.head);
   if (c.head.pre_logits != 0) head.pre_logits = bind_linear(w / "pre_logits");
   head.distills = c.head.distilled_head;
   if (c.head.classes == 0) return head;

@@ -57,6 +57,8 @@ class WeightScope {
 
 /// weight [out, in], and bias [out] if there is one.
 Linear bind_linear(const WeightScope& w);
+/// The same with this bias, or none if it is empty.
+Linear bind_linear(const WeightScope& w, const std::vector<float>& bias);
 Norm bind_norm(const WeightScope& w, const EncoderConfig& config);
 /// Block number `layer`, which decides the starting lambda of differential attention.
 Block bind_block(const WeightScope& w, const EncoderConfig& config, size_t layer);

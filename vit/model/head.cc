@@ -72,11 +72,15 @@ std::span<float> pool(const Head& head, const HeadInput& input, const Resources&
                       HeadScratch& scratch) {
   const Execution& execution = resources.execution;
   const size_t needed = needed_tokens(head), width = input.tokens.cols;
-  const MatrixView normed = needed == 0 ? input.tokens : input.tokens.row_range(0, needed);
-  normalize(head.final_norm, normed, normed, execution);
   scratch.pooled.resize(head.pooling == Pooling::kClassAndMean ? 2 * width : width);
   const std::span<float> pooled = scratch.pooled;
-  pool_tokens(head, input, resources, pooled);
+  if (!head.class_layers.empty()) {
+    read_class_token(head, input, resources, pooled);
+  } else {
+    const MatrixView normed = needed == 0 ? input.tokens : input.tokens.row_range(0, needed);
+    normalize(head.final_norm, normed, normed, execution);
+    pool_tokens(head, input, resources, pooled);
+  }
   normalize(head.pooled_norm, as_row(pooled), as_row(pooled), execution);
   if (head.pre_logits.empty()) return pooled;
 
@@ -87,6 +91,13 @@ std::span<float> pool(const Head& head, const HeadInput& input, const Resources&
 }
 
 }  // namespace
+
+void read_class_token(const Head& head, const HeadInput& input, const Resources& resources,
+                      std::span<float> out) {
+  read_patches(head.class_layers, input.tokens, resources, out,
+               input.class_layer == nullptr ? ClassLayerTap{} : *input.class_layer);
+  normalize(head.final_norm, as_row(out), as_row(out), resources.execution);
+}
 
 void mean_of(ConstMatrixView tokens, std::span<const float> sizes, std::span<float> out) {
   std::fill(out.begin(), out.end(), 0.0f);
@@ -100,7 +111,7 @@ void mean_of(ConstMatrixView tokens, std::span<const float> sizes, std::span<flo
 }
 
 size_t needed_tokens(const Head& head) {
-  if (head.pooling != Pooling::kClass) return 0;
+  if (head.pooling != Pooling::kClass || !head.class_layers.empty()) return 0;
   return head.distills ? 2 : 1;
 }
 
@@ -125,6 +136,7 @@ void answer(const Head& head, const HeadInput& input, const Resources& resources
 }
 
 WorkspaceShape workspace_shape(const Head& head, size_t tokens) {
+  if (!head.class_layers.empty()) return workspace_shape(head.class_layers, tokens);
   if (!head.attention_pool) return {};
   return larger_of(workspace_shape(head.attention_pool->attention, 1, tokens),
                    workspace_shape(head.attention_pool->mlp, 1));

@@ -7,6 +7,7 @@
 
 #include "vit/encoder/attention.h"
 #include "vit/encoder/mlp.h"
+#include "vit/model/class_layers.h"
 
 namespace vit {
 
@@ -19,7 +20,8 @@ struct AttentionPool {
 };
 
 struct Head {
-  Norm final_norm;  ///< on the tokens, or none
+  ClassLayers class_layers;  ///< before all that follows, or none
+  Norm final_norm;           ///< on the tokens, or none
   Pooling pooling = Pooling::kClass;
   size_t prefix = 1;         ///< tokens in front of the patches
   bool pool_prefix = false;  ///< whether they are pooled too
@@ -36,6 +38,7 @@ struct HeadInput {
   MatrixView tokens;               ///< [T, D], or the needed ones of them; normalised in place
   std::span<const float> sizes{};  ///< how many tokens each represents; empty: one each
   MatrixView attention{};          ///< [H, pooled tokens] of an attention pool, filled if not empty
+  const ClassLayerTap* class_layer = nullptr;  ///< observes class layers
 };
 
 /// Buffers that the head reuses from image to image.
@@ -56,6 +59,10 @@ void pool_features(const Head& head, const HeadInput& input, const Resources& re
 /// The model's answer: logits, or the pooled features where there is no classifier.
 void answer(const Head& head, const HeadInput& input, const Resources& resources,
             HeadScratch& scratch, std::span<float> output);
+
+/// The class token as the classifier reads it, where there are class layers.
+void read_class_token(const Head& head, const HeadInput& input, const Resources& resources,
+                      std::span<float> out);
 
 /// Mean of tokens [T, D], each weighted by its size (empty: 1).
 void mean_of(ConstMatrixView tokens, std::span<const float> sizes, std::span<float> out);

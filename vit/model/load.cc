@@ -1,9 +1,11 @@
 #include "vit/model/load.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "patch/position.h"
 #include "vit/model/bind.h"
+#include "vit/model/bind_positions.h"
 #include "weights/tensor_list.h"
 
 namespace vit {
@@ -28,10 +30,20 @@ Matrix bind_prefix(const WeightScope& w, const ModelConfig& c, ConstMatrixView p
   return prefix;
 }
 
+/// What the checkpoint holds of positions; factorized ones are rows, then columns.
+Matrix stored_positions(const WeightScope& w, const EmbeddingConfig& c) {
+  if (c.positions == PositionKind::kLearned) return w.matrix("pos_embed");
+  if (c.positions != PositionKind::kFactorized) return {};
+  const Matrix rows = w.matrix("pos_embed_y"), cols = w.matrix("pos_embed_x");
+  Matrix both(rows.rows() + cols.rows(), rows.cols());
+  std::copy_n(rows.data(), rows.size(), both.data());
+  std::copy_n(cols.data(), cols.size(), both.data() + rows.size());
+  return both;
+}
+
 patch::PatchEmbedding bind_embedding(const WeightScope& w, const ModelConfig& c) {
-  const bool learned = c.embedding.positions == PositionKind::kLearned;
-  const Matrix positions = patch::positions_for(c.embedding, c.encoder.width,
-                                                learned ? w.matrix("pos_embed") : Matrix());
+  const Matrix positions =
+      patch::positions_for(c.embedding, c.encoder.width, stored_positions(w, c.embedding));
   const size_t patches = positions.empty() ? 0 : c.embedding.grid().count();
   const size_t covered = positions.rows() - patches;
 
@@ -61,6 +73,7 @@ Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& optio
   const WeightScope blocks = weights.in(options.precision) / "blocks";
   for (size_t layer = 0; layer < c.encoder.depth; ++layer)
     model.encoder.blocks.push_back(bind_block(blocks / std::to_string(layer), c.encoder, layer));
+  bind_places(weights, c, model.encoder);
   model.head = bind_head(weights, c);
   for (const auto& [name, weight] : checkpoint.weights()) model.parameters += weight.size();
   return model;

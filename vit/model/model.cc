@@ -14,6 +14,15 @@ ModelWorkspace::ModelWorkspace(const Model& model, size_t merge_tokens)
       encoder(larger_of(workspace_shape(model.encoder, model.config.embedding.tokens()),
                         workspace_shape(model.head, model.config.embedding.tokens()))) {
   if (merge_tokens == 0) return;
+  const EncoderConfig& encoder_config = model.config.encoder;
+  if (encoder_config.rotary.kind != RotaryKind::kNone ||
+      encoder_config.relative_bias.kind != RelativeBiasKind::kNone)
+    fail(model.config.architecture,
+         ": tokens cannot be merged, because rotary positions and relative position biases need "
+         "every patch at its own place");
+  if (encoder_config.attention == AttentionKind::kTalkingHeads)
+    fail(model.config.architecture,
+         ": tokens cannot be merged, because talking heads take no sizes of merged tokens");
   if (!std::all_of(model.encoder.blocks.begin(), model.encoder.blocks.end(), can_merge))
     fail(model.config.architecture,
          ": token merging needs pre-norm blocks of one branch; this model has ",

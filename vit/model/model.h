@@ -30,6 +30,8 @@ struct ModelTaps {
   std::function<void(ConstMatrixView tokens)> tokens;  ///< input of block 0, [T, D]
   /// Weights of the attention pool, [H, pooled tokens].
   std::function<void(ConstMatrixView attention)> pooling;
+  /// Class layers: attention of the class token [H, 1 + N], itself first, and its new value [1, D].
+  ClassLayerTap class_layer;
 };
 
 /// Every activation of one image in a forward pass. Runner owns one.

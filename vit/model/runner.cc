@@ -29,7 +29,7 @@ std::vector<std::vector<size_t>> heads_by_layer(const std::vector<HeadId>& disab
 size_t needed_tokens(const Model& model, FeatureKind kind) {
   switch (kind) {
     case FeatureKind::kClass:
-      return class_token(model.config) + 1;
+      return model.head.class_layers.empty() ? class_token(model.config) + 1 : 0;
     case FeatureKind::kPooled:
       return needed_tokens(model.head);
     case FeatureKind::kMean:
@@ -101,16 +101,22 @@ struct Runner::State {
     if (tapped)
       pooling = Matrix(model.head.attention_pool->attention.heads,
                        tokens.rows - (model.head.pool_prefix ? 0 : model.head.prefix));
-    vit::answer(model.head, {tokens, sizes(), pooling}, resources(), workspace.head, output);
+    const ClassLayerTap* class_layer = taps == nullptr ? nullptr : &taps->class_layer;
+    vit::answer(model.head, {tokens, sizes(), pooling, class_layer}, resources(), workspace.head,
+                output);
     if (tapped) taps->pooling(pooling);
   }
 
   /// Tokens after the last block to features of any kind but kPooled.
   void read_features(MatrixView tokens, FeatureKind kind, std::span<float> features) {
     const size_t prefix = model.config.embedding.prefix.size(), width = tokens.cols;
+    const bool class_layers = !model.head.class_layers.empty();
+    const bool reads_class = kind == FeatureKind::kClass || kind == FeatureKind::kClassAndMean;
+    if (class_layers && reads_class)
+      read_class_token(model.head, {tokens}, resources(), features.first(width));
     normalize(model.head.final_norm, tokens, tokens, execution);
     if (kind == FeatureKind::kPatches) return copy_patches(tokens, merge(), prefix, features);
-    if (kind != FeatureKind::kMean)
+    if (!class_layers && reads_class)
       std::ranges::copy(tokens.row_span(class_token(model.config)), features.begin());
     if (kind != FeatureKind::kClass)
       mean_of(tokens.row_range(prefix, tokens.rows - prefix),
@@ -143,7 +149,8 @@ std::vector<float> Runner::features(const Image& image, FeatureKind kind) {
 }
 
 void Runner::prepare(const Image& image) {
-  patch::apply_recipe(image, state_->recipe, state_->workspace.recipe, state_->workspace.pixels);
+  patch::apply_recipe(image, state_->recipe, state_->workspace.recipe, state_->workspace.pixels,
+                      state_->execution.isa);
 }
 
 MatrixView Runner::pixels() {

@@ -139,7 +139,10 @@ std::vector<BytePairs::Merge> merges_of(const Vocabulary& vocabulary,
                                         std::string_view where) {
   std::vector<BytePairs::Merge> merges;
   merges.reserve(pairs.size());
-  for (const auto& [left, right] : pairs) {
+  for (const auto& pair : pairs) {
+    const std::string& left =
+        pair.first;  // not a structured binding: Clang 14 cannot capture those
+    const std::string& right = pair.second;
     const auto id = [&](const std::string& piece) {
       const auto found = find_piece(vocabulary, piece);
       if (!found)

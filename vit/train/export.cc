@@ -4,13 +4,13 @@
 
 namespace vit::train {
 
-weights::Checkpoint as_checkpoint(const gradient::NetworkView<float>& network,
-                                  const Identity& identity) {
+weights::Checkpoint as_checkpoint(const gradient::NetworkView<float>& network, const Recipe& recipe,
+                                  const std::vector<std::string>& labels) {
   weights::Checkpoint checkpoint;
   checkpoint.path = network.config.architecture;
   checkpoint.config = network.config;
-  checkpoint.recipe = identity.recipe;
-  checkpoint.labels = identity.labels;
+  checkpoint.recipe = recipe;
+  checkpoint.labels = labels;
   for (const gradient::Slot& slot : network.layout.slots())
     checkpoint.add(
         slot.name(),
@@ -21,11 +21,12 @@ weights::Checkpoint as_checkpoint(const gradient::NetworkView<float>& network,
 }
 
 void export_model(const std::filesystem::path& path, const gradient::NetworkView<float>& network,
-                  const Identity& identity, const ExportOptions& options) {
+                  const Recipe& recipe, const std::vector<std::string>& labels,
+                  const ExportOptions& options) {
   weights::SaveOptions save;
   save.dtype = options.dtype;
   for (const auto& [name, value] : options.notes) save.metadata[name] = value;
-  weights::save(path, as_checkpoint(network, identity), save);
+  weights::save(path, as_checkpoint(network, recipe, labels), save);
 }
 
 }  // namespace vit::train

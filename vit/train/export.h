@@ -17,17 +17,12 @@ struct ExportOptions {
   std::map<std::string, std::string> notes{};  ///< how it was trained, kept in the file
 };
 
-/// What a model needs besides its numbers.
-struct Identity {
-  Recipe recipe;
-  std::vector<std::string> labels;
-};
-
 void export_model(const std::filesystem::path& path, const gradient::NetworkView<float>& network,
-                  const Identity& identity, const ExportOptions& options = {});
+                  const Recipe& recipe, const std::vector<std::string>& labels,
+                  const ExportOptions& options = {});
 
 /// The same in memory, for the fast inference model. Views the network's numbers: keep it alive.
-weights::Checkpoint as_checkpoint(const gradient::NetworkView<float>& network,
-                                  const Identity& identity);
+weights::Checkpoint as_checkpoint(const gradient::NetworkView<float>& network, const Recipe& recipe,
+                                  const std::vector<std::string>& labels);
 
 }  // namespace vit::train

@@ -140,7 +140,8 @@ void stretch_contrast(Image& image) {
 void equalize(Image& image) {
   std::array<std::array<std::uint8_t, 256>, 3> table{};
   const auto counts = histograms(image);
-  const auto total = static_cast<double>(image.pixels.size() / 3);
+  const size_t pixels = image.pixels.size() / 3;
+  const auto total = static_cast<double>(pixels);
   for (size_t c = 0; c < 3; ++c) {
     double below = 0.0;
     for (size_t v = 0; v < 256; ++v) {

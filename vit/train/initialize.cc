@@ -50,6 +50,8 @@ void initialize_plain(const Slot& slot, std::span<float> numbers, Random& random
     case TensorRole::kKernel:
     case TensorRole::kToken:
     case TensorRole::kPositions:
+    case TensorRole::kTable:
+    case TensorRole::kFrequencies:
       fill_normal(numbers, spread_of(slot), random);
       break;
     case TensorRole::kBias:

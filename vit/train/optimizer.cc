@@ -93,7 +93,7 @@ void step_piece(const AdamW& adam, const Piece& piece, const Update& update, Mom
 }  // namespace
 
 std::vector<Group> make_groups(const gradient::Layout& layout, const ModelConfig& config,
-                               double layer_decay, Method method) {
+                               double layer_decay, OptimizerKind optimizer) {
   std::vector<Group> groups;
   for (const gradient::Slot& slot : layout.slots()) {
     const size_t distance = config.encoder.depth + 1 - layer_of(slot.spec, config.encoder.depth);
@@ -101,7 +101,7 @@ std::vector<Group> make_groups(const gradient::Layout& layout, const ModelConfig
                 .size = slot.size(),
                 .rate = std::pow(layer_decay, static_cast<double>(distance)),
                 .decays = slot.spec.role == weights::TensorRole::kKernel};
-    if (method == Method::kMuon && group.decays && slot.spec.layer)
+    if (optimizer == OptimizerKind::kMuon && group.decays && slot.spec.layer)
       for (Group& part : matrices_of(slot, group)) groups.push_back(part);
     else
       groups.push_back(group);

@@ -24,14 +24,14 @@ struct Group {
   size_t cols = 0;
 };
 
-enum class Method {
+enum class OptimizerKind {
   kAdamW,
   kMuon,  ///< for the matrices of the blocks, AdamW for all else
 };
 
 /// `layer_decay` below 1 slows down the layers by their distance from the head (BEiT).
 std::vector<Group> make_groups(const gradient::Layout& layout, const ModelConfig& config,
-                               double layer_decay, Method method = Method::kAdamW);
+                               double layer_decay, OptimizerKind optimizer = OptimizerKind::kAdamW);
 
 struct AdamW {
   double beta1 = 0.9;

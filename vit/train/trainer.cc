@@ -65,7 +65,8 @@ Trainer::Trainer(gradient::Network<float> network, const data::Dataset& dataset,
       dataset_(dataset),
       pool_(pool),
       network_(std::move(network)),
-      groups_(make_groups(network_.layout, network_.config, settings.layer_decay, settings.method)),
+      groups_(
+          make_groups(network_.layout, network_.config, settings.layer_decay, settings.optimizer)),
       maker_(dataset, network_.config, settings_.batches),
       state_(network_.layout.size()) {
   if (network_.config.head.classes != dataset.labels.size())

@@ -22,7 +22,7 @@ struct Settings {
   double rate = 1e-3;
   double least_rate = 1e-5;
   double warmup_epochs = 5.0;
-  Method method = Method::kAdamW;
+  OptimizerKind optimizer = OptimizerKind::kAdamW;
   AdamW adam;
   double clip = 1.0;         ///< the largest norm of a gradient, 0: any
   double average = 0.999;    ///< decay of the running average of the weights, 0: none

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "weights/configs/description.h"
+#include "weights/configs/config_files.h"
 
 namespace vit::weights {
 namespace {
@@ -56,8 +56,8 @@ std::vector<std::string> labels_in(const Metadata& metadata, size_t classes) {
 
 }  // namespace
 
-void apply_metadata(const Metadata& metadata, Description& description) {
-  ModelConfig& config = description.config;
+void apply_metadata(const Metadata& metadata, ModelCard& card) {
+  ModelConfig& config = card.config;
   const auto heads = size_of(metadata, {"clip.vision.attention.head_count", "num_attention_heads"});
   if (heads) config.encoder.heads = config.encoder.key_value_heads = *heads;
   if (const auto eps = first_of(metadata, {"clip.vision.attention.layer_norm_epsilon"}))
@@ -67,9 +67,9 @@ void apply_metadata(const Metadata& metadata, Description& description) {
         config.embedding.prefix.empty() ? Activation::kGeluTanh : Activation::kGelu;
   if (first_of(metadata, {"clip.use_silu"}) == "true")
     config.encoder.activation = Activation::kSilu;
-  set_statistics_from(metadata, "clip.vision.image_mean", description.recipe.mean);
-  set_statistics_from(metadata, "clip.vision.image_std", description.recipe.std);
-  if (description.labels.empty()) description.labels = labels_in(metadata, config.head.classes);
+  set_statistics_from(metadata, "clip.vision.image_mean", card.recipe.mean);
+  set_statistics_from(metadata, "clip.vision.image_std", card.recipe.std);
+  if (card.labels.empty()) card.labels = labels_in(metadata, config.head.classes);
 }
 
 }  // namespace vit::weights

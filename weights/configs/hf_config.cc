@@ -3,8 +3,9 @@
 #include <cmath>
 
 #include "vit/base/error.h"
-#include "weights/configs/description.h"
+#include "weights/configs/config_files.h"
 #include "weights/known/timm_arguments.h"
+#include "weights/known/unsupported.h"
 
 namespace vit::weights {
 namespace {
@@ -29,10 +30,14 @@ constexpr Family kFamilies[] = {
     {"dinov2_with_registers", 1e-6, "gelu", 224},
     {"clip", 1e-5, "quick_gelu", 224},
     {"clip_vision_model", 1e-5, "quick_gelu", 224},
+    {"beit", 1e-12, "gelu", 224},
+    {"data2vec-vision", 1e-12, "gelu", 224},
+    {"dinov3_vit", 1e-5, "gelu", 224},
     {"siglip", 1e-6, "gelu_pytorch_tanh", 224},
     {"siglip_vision_model", 1e-6, "gelu_pytorch_tanh", 224},
 };
 constexpr size_t kUsualHeads = 12;
+constexpr double kUsualTheta = 100.0;
 
 const Family& family_of(const Fields& file, const std::string& model_type) {
   std::string known;
@@ -40,6 +45,8 @@ const Family& family_of(const Fields& file, const std::string& model_type) {
     if (family.model_type == model_type) return family;
     known += (known.empty() ? "" : ", ") + std::string(family.model_type);
   }
+  if (const auto* other = unsupported_model_type(model_type))
+    fail(file.where(), ": '", model_type, "' is ", description_of(*other));
   fail(file.where(), ": model_type '", model_type, "' is not one this toolkit knows: ", known);
 }
 
@@ -102,6 +109,22 @@ void set_pooling(const std::string& model_type, ModelConfig& c) {
   if (model_type.starts_with("clip") && c.head.pooling == Pooling::kMean) c.head.final_norm = false;
 }
 
+/// What transformers does that the tensors do not tell: the periods of DINOv3's rotary positions,
+/// and plain bilinear resampling of BEiT's tables of offsets.
+void set_positions(const Fields& file, const std::string& model_type, ModelConfig& c) {
+  if (model_type == "dinov3_vit") {
+    const Fields rope = file.object("rope_parameters").value_or(file);
+    c.encoder.rotary.temperature =
+        static_cast<float>(rope.number("rope_theta").value_or(kUsualTheta));
+    if (file.flag("key_bias").value_or(false))
+      fail(file.where(), ": key_bias is true, expected false as in published models");
+  }
+  RelativeBiasConfig& bias = c.encoder.relative_bias;
+  if (bias.kind != RelativeBiasKind::kTable) return;
+  bias.resampling = RelativeResampling::kBilinear;
+  if (c.embedding.patch_height != 0 && c.embedding.patch_width != 0) bias.grid = c.embedding.grid();
+}
+
 /// {"0": "tench", …}. Nothing where they are the placeholders LABEL_0, LABEL_1, …
 std::vector<std::string> labels_of(const Fields& file, size_t classes) {
   const json* names = file.find("id2label");
@@ -129,16 +152,17 @@ std::string architecture_of(const Fields& file, const std::string& model_type) {
 
 }  // namespace
 
-Description read_hf_config(const Fields& file, const ModelConfig& inferred) {
+ModelCard read_hf_config(const Fields& file, const ModelConfig& inferred) {
   const std::string model_type = file.text("model_type").value_or("vit");
   const Family& family = family_of(file, model_type);
   const Fields vision = file.object("vision_config").value_or(file);
-  Description result;
+  ModelCard result;
   ModelConfig& c = result.config;
   c = inferred;
   c.architecture = architecture_of(file, model_type);
   set_image_size(vision, family, c);
   set_encoder(vision, family, c);
+  set_positions(vision, model_type, c);
   set_pooling(model_type, c);
   c.head.multi_label = file.text("problem_type") == "multi_label_classification";
   result.labels = labels_of(file, c.head.classes);

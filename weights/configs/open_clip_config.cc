@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "vit/base/error.h"
-#include "weights/configs/description.h"
+#include "weights/configs/config_files.h"
 #include "weights/known/architectures.h"
 #include "weights/known/timm_arguments.h"
 
@@ -67,11 +67,11 @@ Recipe recipe_from(const Fields& file, const ModelConfig& config) {
 
 }  // namespace
 
-Description read_open_clip_config(const Fields& file, const ModelConfig& inferred) {
+ModelCard read_open_clip_config(const Fields& file, const ModelConfig& inferred) {
   const auto model = file.object("model_cfg");
   const auto vision = model ? model->object("vision_cfg") : std::nullopt;
   if (!vision) fail(file.where(), ": has no model_cfg with a vision_cfg");
-  Description result;
+  ModelCard result;
   const auto tower = vision->text("timm_model_name");
   result.config =
       tower ? timm_tower(*vision, *tower, inferred) : own_tower(*model, *vision, inferred);

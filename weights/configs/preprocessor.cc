@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "vit/base/error.h"
-#include "weights/configs/description.h"
+#include "weights/configs/config_files.h"
 #include "weights/known/architectures.h"
 
 namespace vit::weights {
@@ -23,9 +23,14 @@ struct Processor {
 };
 
 constexpr Processor kProcessors[] = {
-    {"ViT", "vit", 224, false, 0, 2, "half"},       {"DeiT", "deit", 256, false, 224, 3, "half"},
-    {"Bit", "dinov2", 224, true, 224, 3, "clip"},   {"CLIP", "clip", 224, true, 224, 3, "clip"},
+    {"ViT", "vit", 224, false, 0, 2, "half"},
+    {"DeiT", "deit", 256, false, 224, 3, "half"},
+    {"Bit", "dinov2", 224, true, 224, 3, "clip"},
+    {"CLIP", "clip", 224, true, 224, 3, "clip"},
     {"Siglip", "siglip", 224, false, 0, 3, "half"},
+    {"-", "beit", 224, false, 0, 2, "half"},  // as its authors publish it
+    {"Beit", "data2vec-vision", 224, false, 0, 3, "half"},
+    {"DINOv3ViT", "dinov3_vit", 224, false, 0, 2, "imagenet"},
 };
 
 const Processor& processor_of(const Fields* file, const std::string& model_type) {

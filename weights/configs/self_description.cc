@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "vit/base/error.h"
+#include "weights/configs/json.h"
 
 namespace vit::weights {
 namespace {
@@ -18,7 +19,9 @@ constexpr std::string_view kFormat = "vit.format", kConfig = "vit.config", kReci
 constexpr std::array kEntries{kFormat, kConfig, kRecipe, kLabels, kAssumptions};
 constexpr std::string_view kVersion = "1";
 
-// One list of fields for writing and for reading.
+// One list of fields for writing and for reading. Fields that came later are written only where
+// they differ from what earlier files mean: files of earlier versions stay readable, and earlier
+// versions refuse what they cannot run.
 
 template <typename Config, typename Visitor>
 void visit_tokens(Config& c, Visitor&& visit) {
@@ -35,6 +38,7 @@ void visit_tokens(Config& c, Visitor&& visit) {
   visit("positions_cover_prefix", c.embedding.positions_cover_prefix);
   visit("position_grid", c.embedding.position_grid);
   visit("position_resampling", c.embedding.position_resampling);
+  visit.unless_usual("positions_keep_aspect", c.embedding.positions_keep_aspect);
   visit("norm_before_blocks", c.embedding.norm_before_blocks);
 }
 
@@ -59,6 +63,32 @@ void visit_encoder(Config& c, Visitor&& visit) {
   visit("attention_norm", c.encoder.attention_norm);
   visit("mlp_norm", c.encoder.mlp_norm);
   visit("layer_scale", c.encoder.layer_scale);
+  visit.unless_usual("key_bias", c.encoder.key_bias, true);
+}
+
+template <typename Config, typename Visitor>
+void visit_rotary(Config& c, Visitor&& visit) {
+  auto& rotary = c.encoder.rotary;
+  const RotaryConfig usual;
+  visit.unless_usual("rotary", rotary.kind, usual.kind);
+  visit.unless_usual("rotary_temperature", rotary.temperature, usual.temperature);
+  visit.unless_usual("rotary_offset", rotary.offset, usual.offset);
+  visit.unless_usual("rotary_columns_first", rotary.columns_first);
+  visit.unless_usual("rotary_split_halves", rotary.split_halves);
+  visit.unless_usual("rotary_reference", rotary.reference);
+  visit.unless_usual("rotary_stored_periods", rotary.stored_periods);
+}
+
+template <typename Config, typename Visitor>
+void visit_relative_bias(Config& c, Visitor&& visit) {
+  auto& bias = c.encoder.relative_bias;
+  visit.unless_usual("relative_bias", bias.kind);
+  visit.unless_usual("relative_bias_per_block", bias.per_block, true);
+  visit.unless_usual("relative_bias_shared", bias.shared);
+  visit.unless_usual("relative_bias_hidden", bias.hidden);
+  visit.unless_usual("relative_bias_class_rows", bias.class_rows);
+  visit.unless_usual("relative_bias_grid", bias.grid);
+  visit.unless_usual("relative_bias_resampling", bias.resampling);
 }
 
 template <typename Config, typename Visitor>
@@ -72,12 +102,18 @@ void visit_head(Config& c, Visitor&& visit) {
   visit("classes", c.head.classes);
   visit("head_bias", c.head.head_bias);
   visit("multi_label", c.head.multi_label);
+  visit.unless_usual("pool_heads", c.head.pool_heads);
+  visit.unless_usual("pool_mlp_width", c.head.pool_mlp_width);
+  visit.unless_usual("class_layers", c.head.class_layers);
+  visit.unless_usual("class_mlp_width", c.head.class_mlp_width);
 }
 
 template <typename Config, typename Visitor>
 void visit_config(Config& c, Visitor&& visit) {
   visit_tokens(c, visit);
   visit_encoder(c, visit);
+  visit_rotary(c, visit);
+  visit_relative_bias(c, visit);
   visit_head(c, visit);
 }
 
@@ -110,6 +146,10 @@ class Writer {
   void operator()(const char* name, const T& value) {
     object[name] = to_json(value);
   }
+  template <typename T>
+  void unless_usual(const char* name, const T& value, const T& usual = {}) {
+    if (!(value == usual)) object[name] = to_json(value);
+  }
 
  private:
   template <typename T>
@@ -140,6 +180,11 @@ class Reader {
     if (!fields_.has(name)) fail(fields_.where(), ": field '", name, "' is missing");
     seen_.insert(name);
     read(name, value);
+  }
+  template <typename T>
+  void unless_usual(const char* name, T& value, const T& usual = {}) {
+    value = usual;
+    if (fields_.has(name)) operator()(name, value);
   }
 
   void refuse_others(const nlohmann::json& object) const {
@@ -224,17 +269,16 @@ void read_object(const Metadata& metadata, std::string_view name, const std::str
 
 }  // namespace
 
-Metadata self_description(const Description& description) {
+Metadata self_description(const ModelCard& card) {
   Writer config, recipe;
-  visit_config(description.config, config);
-  visit_recipe(description.recipe, recipe);
+  visit_config(card.config, config);
+  visit_recipe(card.recipe, recipe);
   Metadata metadata;
   metadata.emplace(kFormat, kVersion);
   metadata.emplace(kConfig, dump(config.object));
   metadata.emplace(kRecipe, dump(recipe.object));
-  metadata.emplace(kLabels, dump(description.labels));
-  if (!description.assumptions.empty())
-    metadata.emplace(kAssumptions, dump(description.assumptions));
+  metadata.emplace(kLabels, dump(card.labels));
+  if (!card.assumptions.empty()) metadata.emplace(kAssumptions, dump(card.assumptions));
   return metadata;
 }
 
@@ -242,12 +286,12 @@ bool describes_itself(const Metadata& metadata) {
   return metadata.contains(kFormat);
 }
 
-Description read_self_description(const Metadata& metadata, const std::string& where) {
+ModelCard read_self_description(const Metadata& metadata, const std::string& where) {
   const std::string& version = entry(metadata, kFormat, where);
   if (version != kVersion)
     fail(where, ": is of format '", version, "', this toolkit reads '", kVersion,
          "'; use the version of the toolkit that wrote it, or a newer one");
-  Description result;
+  ModelCard result;
   read_object(metadata, kConfig, where, [&](Reader& r) { visit_config(result.config, r); });
   read_object(metadata, kRecipe, where, [&](Reader& r) { visit_recipe(result.recipe, r); });
   result.labels = read_list(metadata, kLabels, where);

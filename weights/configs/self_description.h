@@ -12,23 +12,22 @@
 
 #include <string>
 
-#include "weights/configs/description.h"
 #include "weights/formats/tensor_file.h"
+#include "weights/model_card.h"
 
 namespace vit::weights {
 
 /// After the name of a tensor that is stored in 8 bits: its scales.
 inline constexpr std::string_view kScaleSuffix = "_scale";
 
-/// The entries above. Equal descriptions give equal texts, and reading gives every field back
-/// exactly.
-Metadata self_description(const Description& description);
+/// The entries above. Equal cards give equal texts, and reading gives every field back exactly.
+Metadata self_description(const ModelCard& card);
 
 /// Is there any of our entries?
 bool describes_itself(const Metadata& metadata);
 
 /// Throws an Error that names the entry and the field; `where` opens it.
-Description read_self_description(const Metadata& metadata, const std::string& where);
+ModelCard read_self_description(const Metadata& metadata, const std::string& where);
 
 /// The entries that are not ours.
 Metadata other_entries(const Metadata& metadata);

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "vit/base/error.h"
-#include "weights/configs/description.h"
+#include "weights/configs/config_files.h"
 #include "weights/known/architectures.h"
 #include "weights/known/labels.h"
 #include "weights/known/timm_arguments.h"
@@ -98,11 +98,11 @@ std::string as_argument(const json& value) {
   return value.dump();
 }
 
-Description read_timm_config(const Fields& file) {
+ModelCard read_timm_config(const Fields& file) {
   const auto name = file.text("architecture");
   if (!name) fail(file.where(), ": names no architecture");
   const Architecture* known = find_architecture(*name);
-  Description result;
+  ModelCard result;
   result.config = config_of(*name, arguments_of(file, known), file.where());
   result.recipe = recipe_from(recipe_fields(file), *known, result.config);
   result.labels = labels_of(file);

@@ -27,7 +27,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
 
   struct stat status {};
   if (::fstat(file.fd, &status) != 0) fail(path.string(), ": ", std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) fail(path.string(), ": is a folder, expected a weight file");
+  if (S_ISDIR(status.st_mode)) fail(path.string(), ": is a folder, expected a file");
   if (!S_ISREG(status.st_mode)) fail(path.string(), ": is not a regular file");
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;

@@ -10,6 +10,7 @@
 #include "vit/base/error.h"
 #include "weights/known/resources.h"
 #include "weights/known/timm_arguments.h"
+#include "weights/known/unsupported.h"
 
 namespace vit::weights {
 namespace {
@@ -28,6 +29,7 @@ constexpr Statistics kStatistics[] = {
     {"half", {0.5f, 0.5f, 0.5f}, {0.5f, 0.5f, 0.5f}},
     {"clip", {0.48145466f, 0.4578275f, 0.40821073f}, {0.26862954f, 0.26130258f, 0.27577711f}},
     {"unit", {0.0f, 0.0f, 0.0f}, {1.0f, 1.0f, 1.0f}},
+    {"satellite", {0.430f, 0.411f, 0.296f}, {0.213f, 0.156f, 0.143f}},
 };
 
 struct RecipeRow {
@@ -60,6 +62,17 @@ std::vector<Row> read_table(std::string_view text, Row (*read_row)(std::istrings
   return rows;
 }
 
+TimmClass class_named(std::string_view word) {
+  constexpr std::pair<std::string_view, TimmClass> kClasses[] = {
+      {"distilled", TimmClass::kDistilled}, {"eva", TimmClass::kEva},
+      {"beit", TimmClass::kBeit},           {"cait", TimmClass::kCait},
+      {"relpos", TimmClass::kRelPos},       {"naflex", TimmClass::kNaFlex},
+  };
+  for (const auto& [name, kind] : kClasses)
+    if (name == word) return kind;
+  fail("architecture table: unknown class '", word, "'");
+}
+
 Architecture read_architecture(std::istringstream& row) {
   Architecture result;
   row >> result.name;
@@ -70,8 +83,8 @@ Architecture read_architecture(std::istringstream& row) {
   row >> word;  // the bar
   while (row >> word) {
     const size_t equals = word.find('=');
-    if (word == "distilled")
-      result.distilled = true;
+    if (equals == std::string::npos)
+      result.kind = class_named(word);
     else
       result.arguments.emplace(word.substr(0, equals), word.substr(equals + 1));
   }
@@ -139,14 +152,17 @@ const Architecture* find_architecture(std::string_view name) {
 ModelConfig config_of(std::string_view architecture, const Arguments& overrides,
                       const std::string& where) {
   const Architecture* known = find_architecture(architecture);
-  if (known == nullptr)
+  if (known == nullptr) {
+    if (const auto* family = unsupported_architecture(architecture))
+      fail(where, ": '", architecture, "' is ", description_of(*family));
     fail(where, ": unknown architecture '", architecture, "', the nearest known are ",
          nearest(architecture));
+  }
   Arguments arguments = known->arguments;
   arguments.try_emplace("num_classes", std::to_string(known->classes));
   arguments.try_emplace("img_size", std::to_string(known->recipe.crop_height));
   for (const auto& [name, value] : overrides) arguments[name] = value;
-  ModelConfig config = config_from_arguments(arguments, known->distilled, where);
+  ModelConfig config = config_from_arguments(arguments, known->kind, where);
   config.architecture = architecture;
   return config;
 }

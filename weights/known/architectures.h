@@ -17,12 +17,23 @@ namespace vit::weights {
 /// Constructor arguments as text: {"embed_dim", "192"}, {"img_size", "64,96"}, {"fc_norm", "none"}.
 using Arguments = std::map<std::string, std::string, std::less<>>;
 
+/// The class of timm that an architecture is built with; each has its own arguments and defaults.
+enum class TimmClass {
+  kVisionTransformer,
+  kDistilled,  ///< VisionTransformerDistilled: a distillation token and a second head
+  kEva,        ///< EVA, EVA-02, DINOv3, RoPE-ViT, Perception Encoder
+  kBeit,
+  kCait,
+  kRelPos,  ///< VisionTransformerRelPos
+  kNaFlex,  ///< NaFlexVit
+};
+
 struct Architecture {
   std::string name;
-  bool distilled = false;  ///< a distillation token and a second head
-  Arguments arguments;     ///< those that differ from timm's defaults
-  Recipe recipe;           ///< of its default checkpoint
-  size_t classes = 1000;   ///< of its default checkpoint; 0: features only
+  TimmClass kind = TimmClass::kVisionTransformer;
+  Arguments arguments;    ///< those that differ from timm's defaults
+  Recipe recipe;          ///< of its default checkpoint
+  size_t classes = 1000;  ///< of its default checkpoint; 0: features only
 };
 
 struct PublishedCheckpoint {

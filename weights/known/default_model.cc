@@ -40,7 +40,7 @@ fs::path default_model() {
     if (fs::is_regular_file(place, ignored)) return place;
     places += (places.empty() ? "" : ", ") + place.string();
   }
-  fail("no model given, and the one that comes with vit is not there (", places,
+  fail("no model given, and the bundled one was not found (", places,
        "); name a model, or set VIT_MODEL");
 }
 

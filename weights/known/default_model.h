@@ -1,4 +1,4 @@
-/// The model that comes with the toolkit.
+/// The bundled model.
 #pragma once
 
 #include <filesystem>
@@ -6,11 +6,11 @@
 
 namespace vit::weights {
 
-/// What is meant where no model is named: $VIT_MODEL where it is set, as it is; else the first of
-/// default_model_places() that is there. Throws an Error that names them if none is.
+/// The model that is used if none is named: $VIT_MODEL if set, else the first of
+/// default_model_places() that exists. Throws an Error that lists them if none does.
 std::filesystem::path default_model();
 
-/// Where the model in the box may lie, in the order in which it is looked for:
+/// Places of the bundled model, in the order of the search:
 /// share/vit/default/ of the prefix that the running program is installed in, weights/default/ of
 /// the sources that this library was built from, and of the prefix it was configured for.
 std::span<const std::filesystem::path> default_model_places();

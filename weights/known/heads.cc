@@ -25,6 +25,7 @@ constexpr Same kKinship[] = {
     [](const ModelConfig& a, const ModelConfig& b) {
       return a.encoder.width == b.encoder.width && a.encoder.norm == b.encoder.norm &&
              a.encoder.gated_mlp == b.encoder.gated_mlp &&
+             a.encoder.attention == b.encoder.attention &&
              (a.encoder.block == BlockKind::kParallel) == (b.encoder.block == BlockKind::kParallel);
     },
     [](const ModelConfig& a, const ModelConfig& b) { return a.encoder.depth == b.encoder.depth; },
@@ -64,14 +65,13 @@ size_t usual_heads(const ModelConfig& config, const std::string& where) {
   if (known.size() == 1) return *known.begin();
   if (!known.empty())
     fail(where, ": nothing says how many attention heads the model has; known models of width ",
-         config.encoder.width, " have ", listed(known), "; give the number (--heads N)");
+         config.encoder.width, " have ", listed(known), "; give the number of heads");
 
   std::set<size_t> divisors;
   for (size_t heads = 1; heads <= 64 && heads <= config.encoder.width; ++heads)
     if (config.encoder.width % heads == 0) divisors.insert(heads);
   fail(where, ": nothing says how many attention heads the model has; its width ",
-       config.encoder.width, " can be split into ", listed(divisors),
-       "; give the number (--heads N)");
+       config.encoder.width, " can be split into ", listed(divisors), "; give the number of heads");
 }
 
 }  // namespace vit::weights

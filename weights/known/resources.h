@@ -5,6 +5,7 @@
 
 namespace vit::weights::resources {
 
+extern const std::string_view kAccuracy;          ///< accuracy.txt
 extern const std::string_view kArchitectures;     ///< architectures.txt
 extern const std::string_view kCheckpoints;       ///< checkpoints.txt
 extern const std::string_view kHubModels;         ///< hub_models.txt

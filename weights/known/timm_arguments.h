@@ -10,10 +10,9 @@
 
 namespace vit::weights {
 
-/// What timm's VisionTransformer (or VisionTransformerDistilled) is with these arguments. Arguments
-/// that only matter to training are passed over; one that changes the model and is not known is an
-/// Error that `where` opens.
-ModelConfig config_from_arguments(const Arguments& arguments, bool distilled,
+/// What a class of timm is with these arguments. Arguments that only matter to training are passed
+/// over; one that changes the model and is not known is an Error that `where` opens.
+ModelConfig config_from_arguments(const Arguments& arguments, TimmClass kind,
                                   const std::string& where);
 
 Interpolation interpolation_named(std::string_view name, const std::string& where);

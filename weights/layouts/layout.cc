@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "vit/base/error.h"
+#include "weights/known/unsupported.h"
 #include "weights/layouts/tables.h"
 #include "weights/layouts/views.h"
 
@@ -51,8 +52,8 @@ size_t square_root(size_t n) {
 
 /// Tokens and tables are [1, n, width], whatever axes of length 1 a layout spares.
 void fit_tokens(WeightMap& weights) {
-  for (const auto name :
-       {"cls_token", "dist_token", "reg_token", "pos_embed", "attn_pool.latent"}) {
+  for (const auto name : {"cls_token", "dist_token", "reg_token", "pos_embed", "pos_embed_y",
+                          "pos_embed_x", "attn_pool.latent"}) {
     const auto found = weights.find(name);
     if (found == weights.end()) continue;
     Weight& weight = found->second;
@@ -115,6 +116,12 @@ size_t width_of(const Tensor& kernel, const Layout& layout) {
   return last ? kernel.shape.back() : kernel.shape.front();
 }
 
+std::vector<std::string_view> names_of(const TensorMap& tensors) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, tensor] : tensors) names.push_back(name);
+  return names;
+}
+
 [[noreturn]] void refuse(const TensorMap& tensors, const std::string& where) {
   std::string known;
   for (const auto& layout : layouts())
@@ -133,11 +140,14 @@ size_t width_of(const Tensor& kernel, const Layout& layout) {
 }  // namespace
 
 Interpretation interpret(const TensorMap& tensors, const std::string& where) {
+  const std::vector<std::string_view> names = names_of(tensors);
+  if (const auto* family = unsupported_tensors(names))
+    fail(where, ": holds ", description_of(*family));
   for (const auto& layout : layouts()) {
     const auto prefix = find_prefix(tensors, layout);
-    if (!prefix) continue;
+    if (!prefix || (layout.applies != nullptr && !layout.applies(tensors, *prefix))) continue;
     const TensorMap prepared = layout.prepare == nullptr ? tensors : layout.prepare(tensors);
-    Renaming renaming{where, *prefix, layout.inner_prefixes, layout.rules, 0};
+    Renaming renaming{where, *prefix, layout.inner_prefixes, layout.rules, layout.block_rules};
     for (const auto& [name, tensor] : prepared)
       if (name.starts_with(*prefix) && name.ends_with(layout.anchor))
         renaming.width = width_of(tensor, layout);

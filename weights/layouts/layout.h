@@ -19,6 +19,7 @@ struct Layout {
   std::string_view anchor;  ///< the patch kernel's name, which tells the layout
   std::vector<std::string_view> inner_prefixes;
   std::span<const Rule> rules;
+  std::span<const Rule> block_rules{};  ///< those of the blocks, where layouts share them
   /// What the tensors do not say.
   float norm_eps = 1e-6f;
   Activation activation = Activation::kGelu;
@@ -27,6 +28,11 @@ struct Layout {
   std::string crop_mode = "center";
   std::string interpolation = "bicubic";
   std::string_view statistics = "half";
+  size_t image_size = 224;  ///< where no table of positions tells it
+  /// How its authors' code resamples a table of positions for another input size.
+  PositionResampling resampling = PositionResampling::kBilinear;
+  /// Where the anchor's name does not tell it from others: whether these are its tensors.
+  bool (*applies)(const TensorMap& tensors, const std::string& prefix) = nullptr;
   TensorMap (*prepare)(const TensorMap& tensors) = nullptr;  ///< before the rules
 };
 

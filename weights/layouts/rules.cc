@@ -96,14 +96,18 @@ std::string match(std::string_view pattern, std::string_view name, std::string_v
 WeightMap rename(const TensorMap& tensors, const Renaming& renaming,
                  std::vector<std::string>& unused) {
   std::map<std::string, Parts> assembled;
-  for (const auto& [name, tensor] : tensors) {
+  for (const auto& entry : tensors) {
+    const auto& name = entry.first;  // not structured bindings: Clang 14 cannot capture them
+    const auto& tensor = entry.second;
     bool used = false;
     if (const auto inner = inner_name(name, renaming)) {
-      for (const auto& rule : renaming.rules) {
+      const auto apply = [&](const Rule& rule) {
         const std::string to = match(rule.from, *inner, rule.to);
-        if (to.empty()) continue;
-        used = assembled[to].emplace(rule.part, view_of(tensor, rule, renaming, name)).second;
-      }
+        if (!to.empty())
+          used = assembled[to].emplace(rule.part, view_of(tensor, rule, renaming, name)).second;
+      };
+      std::ranges::for_each(renaming.rules, apply);
+      std::ranges::for_each(renaming.block_rules, apply);
     }
     if (!used) unused.push_back(name);
   }
@@ -120,6 +124,12 @@ Weight transposed(const Tensor& tensor, size_t) {
 Weight first_third_of_rows(const Tensor& tensor, size_t) {
   if (tensor.shape.empty()) fail("has no axes, expected rows of q, k and v");
   return sliced(tensor, 0, 0, tensor.shape[0] / 3);
+}
+
+Weight last_third_of_rows(const Tensor& tensor, size_t) {
+  if (tensor.shape.empty()) fail("has no axes, expected rows of q, k and v");
+  const size_t third = tensor.shape[0] / 3;
+  return sliced(tensor, 0, tensor.shape[0] - third, third);
 }
 
 Weight rows_after_first_third(const Tensor& tensor, size_t) {

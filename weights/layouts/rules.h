@@ -35,6 +35,7 @@ struct Renaming {
   std::string prefix;
   std::vector<std::string_view> inner_prefixes;  ///< may follow: "vit.", "deit."
   std::span<const Rule> rules;
+  std::span<const Rule> block_rules{};  ///< apply as well
   size_t width = 0;
 };
 WeightMap rename(const TensorMap& tensors, const Renaming& renaming,
@@ -46,6 +47,7 @@ std::string match(std::string_view pattern, std::string_view name, std::string_v
 /// Views that several layouts share.
 Weight transposed(const Tensor& tensor, size_t width);
 Weight first_third_of_rows(const Tensor& tensor, size_t width);
+Weight last_third_of_rows(const Tensor& tensor, size_t width);
 Weight rows_after_first_third(const Tensor& tensor, size_t width);
 
 }  // namespace vit::weights

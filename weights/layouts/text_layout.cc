@@ -11,15 +11,6 @@ namespace {
 constexpr Rule kOpenAiRules[] = {
     {"token_embedding.weight", "token_embed.weight"},
     {"positional_embedding", "pos_embed"},
-    {"transformer.resblocks.#.ln_1.*", "blocks.#.norm1.*"},
-    {"transformer.resblocks.#.attn.in_proj_weight", "blocks.#.attn.qkv.weight"},
-    {"transformer.resblocks.#.attn.in_proj_bias", "blocks.#.attn.qkv.bias"},
-    {"transformer.resblocks.#.attn.out_proj.*", "blocks.#.attn.proj.*"},
-    {"transformer.resblocks.#.ls_1.gamma", "blocks.#.ls1.gamma"},
-    {"transformer.resblocks.#.ln_2.*", "blocks.#.norm2.*"},
-    {"transformer.resblocks.#.mlp.c_fc.*", "blocks.#.mlp.fc1.*"},
-    {"transformer.resblocks.#.mlp.c_proj.*", "blocks.#.mlp.fc2.*"},
-    {"transformer.resblocks.#.ls_2.gamma", "blocks.#.ls2.gamma"},
     {"ln_final.*", "norm.*"},
     {"text_projection", "proj.weight", transposed},
     {"text_projection.weight", "proj.weight"},
@@ -32,13 +23,6 @@ constexpr Rule kOpenAiRules[] = {
 constexpr Rule kHuggingFaceRules[] = {
     {"embeddings.token_embedding.weight", "token_embed.weight"},
     {"embeddings.position_embedding.weight", "pos_embed"},
-    {"encoder.layers.#.layer_norm1.*", "blocks.#.norm1.*"},
-    {"encoder.layers.#.self_attn.q_proj.*", "blocks.#.attn.qkv.*", nullptr, 0},
-    {"encoder.layers.#.self_attn.k_proj.*", "blocks.#.attn.qkv.*", nullptr, 1},
-    {"encoder.layers.#.self_attn.v_proj.*", "blocks.#.attn.qkv.*", nullptr, 2},
-    {"encoder.layers.#.self_attn.out_proj.*", "blocks.#.attn.proj.*"},
-    {"encoder.layers.#.layer_norm2.*", "blocks.#.norm2.*"},
-    {"encoder.layers.#.mlp.*", "blocks.#.mlp.*"},
     {"final_layer_norm.*", "norm.*"},
     {"text_projection.weight", "proj.weight"},
     {"head.*", "proj.*"},
@@ -51,14 +35,16 @@ struct TextLayout {
   std::string_view anchor;  ///< the token table, which tells the layout
   std::vector<std::string_view> inner_prefixes;
   std::span<const Rule> rules;
+  std::span<const Rule> block_rules;  ///< the image tower's
 };
 
 const TextLayout kLayouts[] = {
     {"Hugging Face CLIP",
      "text_model.embeddings.token_embedding.weight",
      {"text_model."},
-     kHuggingFaceRules},
-    {"OpenAI CLIP", "token_embedding.weight", {"text."}, kOpenAiRules},
+     kHuggingFaceRules,
+     kHuggingFaceClipBlockRules},
+    {"OpenAI CLIP", "token_embedding.weight", {"text."}, kOpenAiRules, kOpenAiBlockRules},
 };
 
 /// What stands before the names of both towers: nothing, or "module." of a training run.
@@ -87,7 +73,7 @@ std::optional<TextInterpretation> interpret_text(const TensorMap& tensors,
   for (const TextLayout& layout : kLayouts) {
     const auto root = root_of(tensors, layout);
     if (!root) continue;
-    Renaming renaming{where, *root, layout.inner_prefixes, layout.rules, 0};
+    const Renaming renaming{where, *root, layout.inner_prefixes, layout.rules, layout.block_rules};
     std::vector<std::string> others;  // the image tower's
     TextInterpretation result{layout.name, rename(tensors, renaming, others)};
     fit_matrix(result.weights, "pos_embed");

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "vit/base/error.h"
 #include "weights/layouts/tables.h"
 #include "weights/layouts/views.h"
@@ -36,6 +38,19 @@ Weight mlp_of_out_proj(const Tensor& tensor, size_t width) {
   return sliced(tensor, 1, width, fused_columns(tensor, width) - width);
 }
 
+/// NaFlex projects patches as rows of numbers in the order row, column, channel.
+Weight patches_by_channel(const Tensor& tensor, size_t) {
+  const size_t columns = tensor.shape.size() == 2 ? tensor.shape[1] : 0;
+  const auto side = static_cast<size_t>(std::lround(std::sqrt(static_cast<double>(columns) / 3)));
+  if (columns == 0 || 3 * side * side != columns)
+    fail("has shape ", to_string(tensor.shape), ", expected 3 times a square number of columns");
+  const size_t step = tensor.strides[1];
+  return Tensor{tensor.dtype,
+                {tensor.shape[0], 3, side, side},
+                {tensor.strides[0], step, 3 * side * step, 3 * step},
+                tensor.data};
+}
+
 constexpr Rule kRules[] = {
     {"patch_embed.proj*", "patch_embed.proj*"},
     {"patch_embed.norm*", "patch_embed.norm*"},
@@ -45,9 +60,40 @@ constexpr Rule kRules[] = {
     {"register_tokens", "reg_token"},  // DINOv2
     {"pos_embed", "pos_embed"},
     {"norm_pre.*", "norm_pre.*"},
+    {"embeds.proj.weight", "patch_embed.proj.weight", patches_by_channel},  // NaFlex
+    {"embeds.proj.bias", "patch_embed.proj.bias"},
+    {"embeds.cls_token", "cls_token"},
+    {"embeds.reg_token", "reg_token"},
+    {"embeds.pos_embed", "pos_embed"},
+    {"embeds.pos_embed_y", "pos_embed_y"},
+    {"embeds.pos_embed_x", "pos_embed_x"},
+
+    // Positions that all blocks share: RoPE-ViT mixed, BEiT, srelpos.
+    {"rope.freqs", "rope.freqs"},
+    {"rel_pos_bias.relative_position_bias_table", "rel_pos.table"},
+    {"shared_rel_pos.relative_position_bias_table", "rel_pos.table"},
+    {"shared_rel_pos.mlp.*", "rel_pos.mlp.*"},
 
     {"blocks.#.norm1.*", "blocks.#.norm1.*"},
-    {"blocks.#.attn.*", "blocks.#.attn.*"},
+    {"blocks.#.attn.qkv.*", "blocks.#.attn.qkv.*"},
+    {"blocks.#.attn.q_bias", "blocks.#.attn.q_bias"},  // EVA, BEiT: keys have no bias
+    {"blocks.#.attn.v_bias", "blocks.#.attn.v_bias"},
+    {"blocks.#.attn.q_proj.weight", "blocks.#.attn.qkv.weight", nullptr, 0},  // EVA-02 base, large
+    {"blocks.#.attn.k_proj.weight", "blocks.#.attn.qkv.weight", nullptr, 1},
+    {"blocks.#.attn.v_proj.weight", "blocks.#.attn.qkv.weight", nullptr, 2},
+    {"blocks.#.attn.q_proj.bias", "blocks.#.attn.q_bias"},
+    {"blocks.#.attn.v_proj.bias", "blocks.#.attn.v_bias"},
+    {"blocks.#.attn.q_norm.*", "blocks.#.attn.q_norm.*"},
+    {"blocks.#.attn.k_norm.*", "blocks.#.attn.k_norm.*"},
+    {"blocks.#.attn.sub_norm.*", "blocks.#.attn.sub_norm.*"},
+    {"blocks.#.attn.lambda_*", "blocks.#.attn.lambda_*"},
+    {"blocks.#.attn.relative_position_bias_table", "blocks.#.attn.rel_pos.table"},  // BEiT
+    {"blocks.#.attn.rel_pos.relative_position_bias_table", "blocks.#.attn.rel_pos.table"},
+    {"blocks.#.attn.rel_pos.mlp.*", "blocks.#.attn.rel_pos.mlp.*"},
+    {"blocks.#.attn.proj_l.*", "blocks.#.attn.proj_l.*"},  // CaiT
+    {"blocks.#.attn.proj_w.*", "blocks.#.attn.proj_w.*"},
+    {"blocks.#.attn.norm.*", "blocks.#.attn.norm.*"},
+    {"blocks.#.attn.proj.*", "blocks.#.attn.proj.*"},
     {"blocks.#.ls1.gamma", "blocks.#.ls1.gamma"},
     {"blocks.#.gamma_1", "blocks.#.ls1.gamma"},  // DeiT-III
     {"blocks.#.norm2.*", "blocks.#.norm2.*"},
@@ -85,6 +131,17 @@ constexpr Rule kRules[] = {
     {"blocks.#.out_proj.bias", "blocks.#.attn.proj.bias"},
     {"blocks.#.ls.gamma", "blocks.#.ls1.gamma"},
 
+    // The class layers of CaiT.
+    {"blocks_token_only.#.norm1.*", "class_blocks.#.norm1.*"},
+    {"blocks_token_only.#.attn.q.*", "class_blocks.#.attn.q.*"},
+    {"blocks_token_only.#.attn.k.*", "class_blocks.#.attn.kv.*", nullptr, 0},
+    {"blocks_token_only.#.attn.v.*", "class_blocks.#.attn.kv.*", nullptr, 1},
+    {"blocks_token_only.#.attn.proj.*", "class_blocks.#.attn.proj.*"},
+    {"blocks_token_only.#.gamma_1", "class_blocks.#.ls1.gamma"},
+    {"blocks_token_only.#.norm2.*", "class_blocks.#.norm2.*"},
+    {"blocks_token_only.#.mlp.*", "class_blocks.#.mlp.*"},
+    {"blocks_token_only.#.gamma_2", "class_blocks.#.ls2.gamma"},
+
     {"norm.*", "norm.*"},
     {"fc_norm.*", "fc_norm.*"},
     {"attn_pool.*", "attn_pool.*"},
@@ -102,6 +159,14 @@ Layout timm_layout() {
           .anchor = "patch_embed.proj.weight",
           .inner_prefixes = {"trunk."},
           .rules = kRules};
+}
+
+Layout naflex_layout() {
+  return {.name = "timm NaFlex",
+          .anchor = "embeds.proj.weight",
+          .inner_prefixes = {},
+          .rules = kRules,
+          .crop_pct = 1.0};
 }
 
 }  // namespace vit::weights

@@ -90,7 +90,7 @@ TEST(Heatmap, LeavesTheImageAloneAtAlphaZeroAndCoversItAtOne) {
   EXPECT_EQ(overlay(image, map, {1, 2}, look).pixels, image.pixels);
   look.alpha = 1.0;
   const Image covered = overlay(image, map, {1, 2}, look);
-  const Colour last = interpret::colour_of(look.scale.colormap, 1.0);
+  const Colour last = colour_of(look.scale.colormap, 1.0);
   EXPECT_TRUE(std::equal(last.begin(), last.end(), covered.row(0) + 9));
 }
 

@@ -205,7 +205,7 @@ TEST_F(AttentionOptions, NoOutputOverwritesAnInput) {
 }
 
 TEST_F(AttentionOptions, APoolWithFewerHeadsThanTheLayersIsDrawn) {
-  ModelConfig config = test::small_config(2);
+  ModelConfig config = test::small_config({.branches = 2});
   config.head.pooling = Pooling::kAttention;
   weights::save(model(), test::random_checkpoint(config));
   const Shown sheet = show({"--grid"}, ".png");

@@ -52,15 +52,15 @@ TEST(AttentionSettings, ChooseLayersAndHeads) {
 }
 
 TEST(AttentionSettings, LeaveTheMethodOpenWhereNothingIsAskedFor) {
-  EXPECT_TRUE(parsed({}).map.free_choice);
-  EXPECT_TRUE(parsed({"--alpha", "0.5"}).map.free_choice);
-  EXPECT_TRUE(parsed({"--head-fusion", "max"}).map.free_choice);
-  EXPECT_TRUE(parsed({"--start-layer", "3"}).map.free_choice);
-  EXPECT_EQ(parsed({"--start-layer", "3"}).map.method, Method::kRelevance);
-  EXPECT_FALSE(parsed({"--layer", "3"}).map.free_choice);
-  EXPECT_FALSE(parsed({"--method", "attention"}).map.free_choice);
-  EXPECT_FALSE(parsed({"--grid"}).map.free_choice);
-  EXPECT_EQ(parsed({"--class", "cat"}).map.method, Method::kRelevance);
+  EXPECT_TRUE(parsed({}).map.method_is_default);
+  EXPECT_TRUE(parsed({"--alpha", "0.5"}).map.method_is_default);
+  EXPECT_TRUE(parsed({"--head-fusion", "max"}).map.method_is_default);
+  EXPECT_TRUE(parsed({"--start-layer", "3"}).map.method_is_default);
+  EXPECT_EQ(parsed({"--start-layer", "3"}).map.method, MapMethod::kRelevance);
+  EXPECT_FALSE(parsed({"--layer", "3"}).map.method_is_default);
+  EXPECT_FALSE(parsed({"--method", "attention"}).map.method_is_default);
+  EXPECT_FALSE(parsed({"--grid"}).map.method_is_default);
+  EXPECT_EQ(parsed({"--class", "cat"}).map.method, MapMethod::kRelevance);
 }
 
 TEST(AttentionSettings, SayWhatIsWrong) {
@@ -68,9 +68,10 @@ TEST(AttentionSettings, SayWhatIsWrong) {
             "no output given, expected -o FILE that ends in .png, .jpg, .html, .npy or .json");
   EXPECT_EQ(message_of({"-m", "m", "-o", "a.png"}),
             "no image given, expected files or folders, or - for one on standard input");
-  EXPECT_EQ(message_of({"-m", "m", "-o", "a.gif", "a.jpg"}),
-            "option '--output' got 'a.gif', expected a name that ends in .png, .jpg, .html, .npy "
-            "or .json");
+  EXPECT_EQ(
+      message_of({"-m", "m", "-o", "a.gif", "a.jpg"}),
+      "option '--output' got 'a.gif', expected a name that ends in .png, .jpg, .jpeg, .html, .npy "
+      "or .json");
   EXPECT_EQ(message_of({"-m", "m", "-o", "a.png", "a.jpg", "--layer", "x"}),
             "option '--layer' got 'x', expected a number from 0, a negative one from the last, or "
             "all");
@@ -80,7 +81,7 @@ TEST(AttentionSettings, SayWhatIsWrong) {
             "--grid, --matrix, --positions-similarity and --filters are different pictures, give "
             "one of them");
   EXPECT_EQ(message_of({"-m", "m", "-o", "a.png", "a.jpg", "--filters"}),
-            "this is a picture of the model, 'a.jpg' has no part in it");
+            "this is a picture of the model alone, expected no image, got 'a.jpg'");
   EXPECT_EQ(message_of({"-m", "m", "-o", "a.html", "a.jpg", "--grid"}),
             "an .html output holds every layer and head already; give a picture's name for --grid, "
             "--matrix, --positions-similarity or --filters");
@@ -119,8 +120,8 @@ TEST(AttentionSettings, RefuseAnOptionThatWouldChangeNothing) {
   EXPECT_EQ(message({"--matrix", "--method", "rollout"}),
             "--grid and --matrix show layers and heads one by one, expected --method attention");
   EXPECT_EQ(message({"--precision", "int8"}),
-            "relevance is computed in f32; with --precision int8 the answer above it would be of "
-            "other arithmetic; expected --precision f32, or a picture of --method attention or "
+            "relevance is computed in f32; with --precision int8 the answer shown with it would "
+            "differ from it; expected --precision f32, or a picture of --method attention or "
             "rollout");
   EXPECT_EQ(
       message({"--merge-tokens", "4"}),

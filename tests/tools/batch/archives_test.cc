@@ -5,6 +5,7 @@
 #include "tests/tools/batch/tar_builder.h"
 #include "tests/tools/subprocess.h"
 #include "tools/batch/inputs/inputs.h"
+#include "tools/batch/inputs/tar.h"
 #include "vit/data/directory.h"
 
 namespace vit::tools {
@@ -64,7 +65,7 @@ TEST(Inputs, KeepTheWholeMembersOfABrokenArchive) {
   folder.write("a.tar", all.substr(0, all.size() - 600));
   EXPECT_THAT(listed(folder, path),
               ElementsAre("a.tar!/1.jpg",
-                          "a.tar !! this tar archive is cut short: no whole member at byte 1536"));
+                          "a.tar !! this tar archive is truncated: no whole member at byte 1536"));
   folder.write("a.tar", one + std::string(512, 'z'));
   EXPECT_THAT(
       listed(folder, path),
@@ -74,7 +75,7 @@ TEST(Inputs, KeepTheWholeMembersOfABrokenArchive) {
               ElementsAre("a.tar !! not a tar archive: no member header at byte 0"));
   folder.write("a.tar", "");
   EXPECT_THAT(listed(folder, path),
-              ElementsAre("a.tar !! this tar archive is cut short: no whole member at byte 0"));
+              ElementsAre("a.tar !! this tar archive is truncated: no whole member at byte 0"));
 }
 
 TEST(Inputs, SurviveEveryCutOfAnArchive) {
@@ -100,7 +101,7 @@ TEST(Archives, WhoseMembersSayTheyAreEndlessEndAtOnce) {
   const Folder folder;
   const std::string path = folder.path("a.tar"), good = tar_member("1.jpg", "x");
   const std::string cut =
-      "a.tar !! this tar archive is cut short: no whole member at byte " + std::to_string(1024);
+      "a.tar !! this tar archive is truncated: no whole member at byte " + std::to_string(1024);
   // At 2^64 - 512 the position behind the member is its own, at 2^64 - 1024 the one before.
   for (const std::uint64_t blocks : {1u, 2u, 3u}) {
     const std::uint64_t size = 0 - 512 * blocks;
@@ -119,7 +120,7 @@ TEST(Archives, WhoseMembersSayTheyAreEndlessEndAtOnce) {
     EXPECT_THAT(
         listed(folder, path),
         ElementsAre("a.tar!/1.jpg",
-                    "a.tar !! this tar archive is cut short: no whole member at byte 2048"));
+                    "a.tar !! this tar archive is truncated: no whole member at byte 2048"));
   }
   // A directory has no content, whatever its size says.
   folder.write("a.tar", lying_member("d", 0 - std::uint64_t{512}, '5') + good + tar_end());
@@ -164,7 +165,7 @@ TEST(Archives, WithPaxRecordsThatCannotBeReadAreDamaged) {
 TEST(Archives, AreNotLookedIntoOnceStopped) {
   const Folder folder;
   folder.write("a.tar", tar_member("1.txt", "x") + tar_end());
-  const TarFile file(folder.path("a.tar"));
+  const ReadableFile file(folder.path("a.tar"));
   const std::atomic<bool> stopped{true};
   size_t visited = 0;
   EXPECT_FALSE(visit_tar(

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "tests/support/message_of.h"
 #include "tests/tools/subprocess.h"
 #include "tools/batch/results/numpy_file.h"
 #include "tools/batch/results/results.h"
@@ -16,6 +17,7 @@
 namespace vit::tools {
 namespace {
 
+using vit::test::message_of;
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
@@ -65,15 +67,6 @@ void resume(const std::string& path) {
   go_on(results, there);
 }
 
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 void flip(const std::string& path, size_t byte, int bit) {
   std::string bytes = read_file(path);
   bytes[byte] = static_cast<char>(bytes[byte] ^ (1 << bit));
@@ -89,11 +82,11 @@ TEST(Damage, OfOneBitIsNoticedWhereverItIs) {
     const size_t first = path.ends_with(".npy") ? 128 : 0;  // what NumPy reads is written anew
     for (size_t byte = first; byte < whole.size(); ++byte) {
       flip(path, byte, static_cast<int>(byte % 8));
-      EXPECT_NE(message_of([&] { resume(output); }), "") << name << " at byte " << byte;
+      EXPECT_NE(message_of([&] { resume(output); }), "no error") << name << " at byte " << byte;
       EXPECT_EQ(read_file(path).size(), whole.size()) << "nothing is thrown away";
       folder.write(name, whole);
     }
-    EXPECT_EQ(message_of([&] { resume(output); }), "");
+    EXPECT_EQ(message_of([&] { resume(output); }), "no error");
     EXPECT_EQ(read_file(path), whole);
   }
 }
@@ -108,10 +101,10 @@ TEST(Damage, NamesItsRowsAndWhatToDo) {
                 ": rows 3 to 4 are not what was written, by the checksums in r.csv.sums; if the "
                 "change was made on purpose, remove " +
                 path +
-                ".sums to go on with the file as it is; otherwise restore a copy of the file, or "
+                ".sums to accept the file; otherwise restore a copy of the file, or "
                 "start again with --restart");
   fs::remove(path + ".sums");
-  EXPECT_EQ(message_of([&] { resume(path); }), "");
+  EXPECT_EQ(message_of([&] { resume(path); }), "no error");
   EXPECT_TRUE(fs::exists(path + ".sums")) << "checked from here on";
   flip(path, read_file(path).find("photo 9"), 1);
   EXPECT_THAT(message_of([&] { resume(path); }), HasSubstr("rows 1 to 9 are not what was written"));
@@ -140,7 +133,8 @@ TEST(Damage, IsNotWhatAKillLeavesBehind) {
     const auto resumes = [&](size_t size, size_t sums_size) {
       folder.write(name, whole.substr(0, size));
       folder.write(std::string(name) + ".sums", sums.substr(0, sums_size));
-      ASSERT_EQ(message_of([&] { resume(path); }), "") << name << " " << size << " " << sums_size;
+      ASSERT_EQ(message_of([&] { resume(path); }), "no error")
+          << name << " " << size << " " << sums_size;
       ASSERT_EQ(read_file(path), whole) << name << " " << size << " " << sums_size;
     };
     for (size_t size = 0; size <= whole.size(); ++size) resumes(size, sums.size());
@@ -150,7 +144,7 @@ TEST(Damage, IsNotWhatAKillLeavesBehind) {
         resumes(size, sums_size);
     // Checked again, from beginning to end.
     flip(path, whole.size() / 2, 0);
-    EXPECT_NE(message_of([&] { resume(path); }), "");
+    EXPECT_NE(message_of([&] { resume(path); }), "no error");
   }
 }
 
@@ -162,7 +156,7 @@ TEST(Damage, IsNotAChecksumThatIsDamagedItself) {
   for (size_t byte = 0; byte < sums.size(); ++byte) {
     folder.write("r.csv.sums", sums);
     flip(path + ".sums", byte, static_cast<int>(byte % 8));
-    ASSERT_EQ(message_of([&] { resume(path); }), "") << byte;
+    ASSERT_EQ(message_of([&] { resume(path); }), "no error") << byte;
     ASSERT_EQ(read_file(path), whole);
   }
 }
@@ -173,7 +167,7 @@ TEST(Damage, IsNotTheChecksumsOfAFileThatIsGone) {
   write_rows(path);
   const std::string whole = read_file(path);
   fs::remove(path);
-  EXPECT_EQ(message_of([&] { resume(path); }), "");
+  EXPECT_EQ(message_of([&] { resume(path); }), "no error");
   EXPECT_EQ(read_file(path), whole);
 }
 
@@ -186,9 +180,8 @@ TEST(Damage, OfATailOfNumbersIsNoticedAndTheRowsComputedAgain) {
     folder.write("f.npy", whole.substr(0, 128 + 6 * 8) + std::string(3 * 8, filling));
     EXPECT_EQ(message_of([&] { resume(path); }),
               path +
-                  ": the numbers of row 7 (in/photo 7.jpg) are not those that were written, by "
-                  "the checksum in f.npy.jsonl; --retry-failed computes the rows of which this "
-                  "is so again, in their places");
+                  ": the numbers of row 7 (in/photo 7.jpg) do not match the checksum in "
+                  "f.npy.jsonl; --retry-failed computes such rows again, in place");
     Results results(path, ResultKind::kNumpy, shape_for(path));
     results.take_damaged_as_failed();
     results.read_header();
@@ -254,11 +247,11 @@ TEST(Damage, OfADatabaseThatWasCutIsNoticed) {
   folder.write("r.db", whole.substr(0, whole.size() - 1));
   EXPECT_EQ(message_of([&] { resume(path); }),
             path +
-                ": this database is damaged (its last page is cut short); restore a copy of it, "
+                ": this database is damaged (its last page is truncated); restore a copy of it, "
                 "or start again with --restart");
 }
 
-TEST(Results, LeaveADatabaseOfSomebodyElseAsItIs) {
+TEST(Results, LeaveAForeignDatabaseUnchanged) {
   for (const auto* mode : {"DELETE", "WAL"}) {
     const Folder folder;
     const std::string path = folder.path("r.db");

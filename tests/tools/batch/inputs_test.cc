@@ -233,7 +233,7 @@ TEST(NameList, ReadsOnWhenSomeSignalInterruptsItsWait) {
   sigaction(SIGUSR1, &before, nullptr);
 }
 
-TEST(Inputs, EndTheirWaitForAPipeThatNobodyWritesTo) {
+TEST(Inputs, EndTheirWaitForAPipeWithoutAWriter) {
   const Folder folder;
   const std::string fifo = folder.path("names");
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);

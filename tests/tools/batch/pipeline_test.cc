@@ -250,7 +250,7 @@ TEST(Shard, RefusesWhatDoesNotGoTogether) {
     EXPECT_EQ(message({"--shard", bad}, {}), "option '--shard' got '" + std::string(bad) +
                                                  "', expected I/N such as 0/4: part 0 of 4");
   EXPECT_EQ(message({}, {{"JOB_COMPLETION_INDEX", "1"}}),
-            "the variable JOB_COMPLETION_INDEX is set, but how many parts there are is not; give "
+            "the variable JOB_COMPLETION_INDEX is set, but the number of parts is not; give "
             "--shards N, the job's completions, or --shard 0/1 to take everything");
   EXPECT_EQ(message({"--shards", "3"}, {{"JOB_COMPLETION_INDEX", "3"}}),
             "the variable JOB_COMPLETION_INDEX is 3, but there are 3 parts");
@@ -258,7 +258,7 @@ TEST(Shard, RefusesWhatDoesNotGoTogether) {
             "option '--shards' got 3, but SLURM_NTASKS is 4");
   EXPECT_EQ(message({"--shards", "3"}, {}),
             "--shards 3 given, but none of the variables SLURM_PROCID, OMPI_COMM_WORLD_RANK and "
-            "JOB_COMPLETION_INDEX says which part is ours; give --shard I/3");
+            "JOB_COMPLETION_INDEX gives the index of this part; give --shard I/3");
   EXPECT_EQ(message({"--shards", "3", "--shard", "0/3"}, {}),
             "--shard and --shards given, expected one of them");
 }

@@ -220,7 +220,7 @@ TEST(Batch, ExplainsWhatIsWrongWithItsCall) {
   says(batch({"@/dev/null", "-o", folder.path("x.csv")}), 1, "no image found");
   folder.write("a.bmp", image_bytes());
   says(batch({folder.path(), "-o", "-", "--copy-to", folder.path("sorted/deep")}), 2,
-       "which lies in the input '" + folder.path() + "': the sorted files would be inputs");
+       "which is inside the input '" + folder.path() + "': the sorted files would become inputs");
 }
 
 TEST(Batch, LetsStrictCallersKnowOfFailedRows) {

@@ -25,7 +25,7 @@ TEST(DamagedOutput, RefusesRowsThatWereChangedUntilToldThatTheyAreRight) {
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.err, HasSubstr(" not what was written, by the checksums in r.csv.sums; if "
                                      "the change was made on purpose, remove " +
-                                     output + ".sums to go on"));
+                                     output + ".sums to accept the file"));
   EXPECT_EQ(read_file(output), edited);
   fs::remove(output + ".sums");
   ASSERT_EQ(run_into(folder, name).status, 0);
@@ -50,7 +50,7 @@ TEST(DamagedOutput, ComputesNumbersAgainThatAreNotThoseThatWereWritten) {
   const Finished refused = run_into(folder, name);
   EXPECT_EQ(refused.status, 1);
   EXPECT_THAT(refused.err, HasSubstr(output + ": the numbers of row 6 (" +
-                                     folder.path("in/005.bmp") + ") are not those that were "));
+                                     folder.path("in/005.bmp") + ") do not match the "));
   ASSERT_EQ(run_into(folder, name, {"--retry-failed"}).status, 0);
   EXPECT_EQ(read_file(output), whole);
   EXPECT_EQ(read_file(output + ".jsonl"), list);
@@ -73,7 +73,7 @@ TEST(DamagedOutput, IsNotTakenForOtherOptionsWhereTheHeaderIsDamaged) {
     const Finished refused = run_into(folder, name);
     EXPECT_EQ(refused.status, 1) << name;
     EXPECT_THAT(refused.err, HasSubstr(": the header is not what was written, by the checksums"));
-    EXPECT_EQ(refused.err.find("was made differently"), std::string::npos) << refused.err;
+    EXPECT_EQ(refused.err.find("has other options"), std::string::npos) << refused.err;
     EXPECT_EQ(read_file(folder.path(header)), flipped) << name;
     EXPECT_EQ(run_into(folder, name, {"--restart"}).status, 0) << name;
   }
@@ -89,7 +89,7 @@ TEST(DamagedOutput, StartsADamagedDatabaseAgainWhenToldTo) {
   const Finished refused = run_into(folder, name);
   EXPECT_EQ(refused.status, 1);
   EXPECT_EQ(refused.err, "vit: " + output +
-                             ": this database is damaged (its last page is cut short); restore a "
+                             ": this database is damaged (its last page is truncated); restore a "
                              "copy of it, or start again with --restart\n");
   ASSERT_EQ(run_into(folder, name, {"--restart"}).status, 0);
   EXPECT_EQ(content_of(output), whole);
@@ -109,7 +109,7 @@ TEST(CsvSafe, GoesOnWithCsvThatIsSafeForSpreadsheets) {
               HasSubstr("options.csv_safe is true in the file, null now"));
   const Finished json = run_into(folder, "r.jsonl", {"--csv-safe"});
   EXPECT_EQ(json.status, 2);
-  EXPECT_THAT(json.err, HasSubstr("--csv-safe is for CSV alone, expected -o FILE.csv"));
+  EXPECT_THAT(json.err, HasSubstr("--csv-safe applies to CSV only, expected -o FILE.csv"));
 }
 
 }  // namespace

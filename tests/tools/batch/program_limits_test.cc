@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 constexpr std::chrono::seconds kPatience{120};
 
-/// `call` as a user who has no other processes, and at most so many processes and threads.
+/// `call` as a user who has no other processes, with a limit on processes and threads.
 Call with_processes(Call call, size_t most, int user) {
   call.arguments.insert(call.arguments.begin(),
                         {"--reuid=" + std::to_string(user), "--clear-groups", "prlimit",
@@ -88,7 +88,7 @@ TEST(Limits, OfOneThreadAreEnoughToClassify) {
     call.arguments = {"classify", "-m", golden("hf_vit"), "--threads", "1", image};
     const Finished finished = ended(with_processes(call, 1, kUser));
     EXPECT_EQ(finished.status, 0);
-    EXPECT_EQ(finished.err, "") << "starts a thread that nobody asked for";
+    EXPECT_EQ(finished.err, "") << "starts a thread that was not requested";
   }
 }
 

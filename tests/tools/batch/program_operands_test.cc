@@ -95,7 +95,7 @@ TEST(Batch, FailsWhenNoRowSucceeded) {
   EXPECT_EQ(batch({folder.write("good.bmp", image_bytes()), bad, "-o", "-"}).status, 0);
 }
 
-TEST(Batch, SaysWhichFilesItPassedOver) {
+TEST(Batch, SaysWhichFilesItSkipped) {
   const Folder folder;
   write_images(folder, 2);
   for (const auto* name : {"in/a.HEIC", "in/b.heic", "in/c/d.mp4", "in/README", "in/.hidden.mp4"})

@@ -81,7 +81,7 @@ TEST(Places, ANewStartForgetsTheRetryOfTheRunBefore) {
   EXPECT_FALSE(fs::exists(folder.path("r.csv.retry"))) << "no row has failed";
 }
 
-TEST(Places, MergeReplacesNeitherAShardNorSomebodyElsesFile) {
+TEST(Places, JoinReplacesNeitherAShardNorAForeignFile) {
   const Folder folder;
   folder.write("in/a.bmp", image_bytes());
   for (const auto* shard : {"0/2", "1/2"})

@@ -92,7 +92,7 @@ TEST(Resume, AfterFiftyKillsTheEndIsThatOfAnUndisturbedRun) {
   EXPECT_GT(amid, 0) << "no kill came between the first row and the last";
 }
 
-TEST(Resume, KeepsTheRowsThatAreThere) {
+TEST(Resume, KeepsExistingRows) {
   const Folder folder;
   write_images(folder, 20);
   const std::string output = folder.path("r.csv");
@@ -107,7 +107,7 @@ TEST(Resume, KeepsTheRowsThatAreThere) {
   EXPECT_EQ(read_file(output), marked);
 }
 
-TEST(Resume, AppendsWhatIsNewAndKeepsWhatIsGone) {
+TEST(Resume, AppendsNewInputsAndKeepsRowsOfRemovedOnes) {
   const Folder folder;
   write_images(folder, 6);
   const std::string output = folder.path("r.jsonl");
@@ -138,10 +138,10 @@ TEST(Resume, RefusesOtherOptionsModelsAndRecipes) {
     const std::string before = content_of(output);
     const Finished finished = run(call_for(folder.path("in"), output, {"-k", "1"}));
     EXPECT_EQ(finished.status, 1);
-    EXPECT_THAT(finished.err, HasSubstr(output + ": was made differently, so its rows and new ones "
-                                                 "would not go together:\n"));
+    EXPECT_THAT(finished.err,
+                HasSubstr(output + ": has other options, so new rows would not fit its rows:\n"));
     EXPECT_THAT(finished.err, HasSubstr("options.top is 2 in the file, 1 now\n"));
-    EXPECT_THAT(finished.err, HasSubstr("or start anew with --restart"));
+    EXPECT_THAT(finished.err, HasSubstr("or start again with --restart"));
     const Finished resized = run(call_for(folder.path("in"), output, {"--image-size", "96"}));
     EXPECT_THAT(resized.err, HasSubstr("recipe.crop_height is 64 in the file, 96 now"));
     Call other = call_for(folder.path("in"), output);
@@ -164,7 +164,7 @@ TEST(Resume, RetriesFailedRowsInTheirPlaces) {
     const std::string before = all_of(output);
     folder.write("in/006.bmp", image_bytes());
     ASSERT_EQ(run(call_for(folder.path("in"), output)).status, 0);
-    EXPECT_EQ(all_of(output), before) << "nobody asked to retry";
+    EXPECT_EQ(all_of(output), before) << "no retry was requested";
     const Finished finished = run(call_for(folder.path("in"), output, {"--retry-failed"}));
     ASSERT_EQ(finished.status, 0) << finished.err;
     ASSERT_EQ(run(call_for(folder.path("in"), calm)).status, 0);
@@ -212,7 +212,7 @@ TEST(Resume, LetsOnlyOneProgramWriteAFile) {
   close(names);
 }
 
-TEST(Resume, FinishesItsRowsOnControlCAndSaysHowToGoOn) {
+TEST(Resume, FinishesItsRowsOnControlCAndSaysHowToResume) {
   const Folder folder;
   write_images(folder, 20);
   const std::string fifo = folder.path("names"), output = folder.path("r.jsonl");
@@ -222,7 +222,7 @@ TEST(Resume, FinishesItsRowsOnControlCAndSaysHowToGoOn) {
   std::string list;
   for (int i = 0; i < 10; ++i) list += folder.path("in/00" + std::to_string(i) + ".bmp") + "\n";
   ASSERT_EQ(write(names, list.data(), list.size()), static_cast<ssize_t>(list.size()));
-  // Rows come to the file while the list is still open: nobody waits for the end.
+  // Rows are written while the list is still open.
   for (int i = 0; i < 1000 && rows_of(read_file(output)).size() < 10; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   running.send(SIGINT);

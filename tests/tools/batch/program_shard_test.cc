@@ -140,7 +140,7 @@ TEST(Merge, RefusesWhatIsNotTheWhole) {
   EXPECT_THAT(message(), HasSubstr("is shard 0 of 3 by its header; was it renamed?"));
 
   shard(folder, "r.csv", 1, 3, {"-k", "1", "--restart"});
-  EXPECT_THAT(message(), HasSubstr(files[1] + ": was made differently than " + files[0] +
+  EXPECT_THAT(message(), HasSubstr(files[1] + ": has other options than " + files[0] +
                                    ": options.top is 2 in the file, 1 now"));
   shard(folder, "r.csv", 1, 3, {"--restart"});
   EXPECT_EQ(read_file(files[1]), rows);
@@ -181,7 +181,7 @@ TEST(Merge, RefusesHeadersAndMarkersThatMakeNoSense) {
   EXPECT_EQ(with("\"options\":{", "\"options\":[{}],\"more\":{"),
             "vit: " + file + ": its header is damaged: options is [{}]\n");
   EXPECT_EQ(with("\"index\":0", "\"index\":[]"),
-            "vit: " + file + ": is not a shard's file: its header says nothing of shards\n");
+            "vit: " + file + ": is not the file of a shard: its header names none\n");
   EXPECT_EQ(with("\"header\":{", "\"header\":7,\"more\":{"),
             "vit: " + file +
                 ": its header is damaged, it is not a JSON object; start again with "

@@ -188,7 +188,7 @@ TEST(Sorting, RefusesAFolderWhoseFilesAPatternWouldTakeNextTime) {
       const Finished refused = batch({operand, "-o", folder.path("r.csv"), option, sorted});
       EXPECT_EQ(refused.status, 2) << pattern;
       EXPECT_THAT(refused.err, HasSubstr("option '" + std::string(option) + "' got '" + sorted +
-                                         "', which lies in the input '" + operand + "'"));
+                                         "', which is inside the input '" + operand + "'"));
       EXPECT_FALSE(fs::exists(folder.path("r.csv")));
     }
   const Finished taken = batch(

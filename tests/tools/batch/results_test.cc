@@ -154,12 +154,12 @@ TEST(Results, RefuseARowThatIsDamagedAmongOthers) {
     FAIL() << "took a damaged row";
   } catch (const Error& error) {
     EXPECT_EQ(error.what(), folder.path("r.jsonl") +
-                                ": row 1 is damaged, and others come after it; start anew with "
+                                ": row 1 is damaged, and others come after it; start again with "
                                 "--restart");
   }
 }
 
-TEST(Results, NeverTouchSomebodyElsesFile) {
+TEST(Results, NeverTouchAForeignFile) {
   const Folder folder;
   const std::string other = "name,age\nAda,36\n";
   for (const auto* name : {"r.csv", "r.jsonl"}) {

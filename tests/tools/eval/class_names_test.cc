@@ -70,16 +70,18 @@ TEST(ClassNames, RefuseANameOfSeveralClasses) {
     FAIL() << "a bird or a machine";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "'crane' names 2 classes of deit, among them 134 and 517; say which by index or "
+                 "'crane' names 2 classes of deit, among them 134 and 517; give the index or "
                  "WordNet id");
   }
 }
 
 TEST(ClassNames, SayWhatMayHaveBeenMeant) {
-  EXPECT_EQ(pets().explain("guinea_pgi"),
-            "'guinea_pgi' is no class of pets by name, WordNet id or index (0 to 2); did you mean "
-            "'guinea pig'?");
-  EXPECT_EQ(pets().explain("7"), "'7' is no class of pets by name, WordNet id or index (0 to 2)");
+  EXPECT_EQ(
+      pets().explain("guinea_pgi"),
+      "'guinea_pgi' is not a class of pets by name, WordNet id or index (0 to 2); did you mean "
+      "'guinea pig'?");
+  EXPECT_EQ(pets().explain("7"),
+            "'7' is not a class of pets by name, WordNet id or index (0 to 2)");
   EXPECT_THAT(imagenet().explain("goldfihs"), HasSubstr("did you mean 'goldfish'?"));
 }
 

@@ -57,6 +57,25 @@ TEST_F(Csv, CountsLinesAndFindsAnOpenQuote) {
   }
 }
 
+TEST_F(Csv, ReadsRecordsOfUpToAMegabyteAndNoLongerOnes) {
+  for (const size_t length : {4094u, 4095u, 4096u, 4097u, 8190u, 8191u, 1u << 20}) {
+    const std::string name(length - 2, 'x');
+    EXPECT_EQ(read(name + ",y\nb,z\n"), (Records{{name, "y"}, {"b", "z"}})) << length;
+    EXPECT_EQ(read(name + ",y"), (Records{{name, "y"}})) << length;
+  }
+  for (const std::string& text :
+       {"a,b\n" + std::string((1 << 20) + 1, 'x'),
+        "a,b\n\"" + std::string(600'000, 'x') + '\n' + std::string(600'000, 'x') + '"'}) {
+    try {
+      read(text);
+      FAIL() << "accepted a record of " << text.size() << " bytes";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(),
+                  testing::EndsWith(": a record of more than 1048576 bytes; is this a table?"));
+    }
+  }
+}
+
 TEST_F(Csv, WritesWhatItReads) {
   const std::vector<std::string> fields{"plain", "a,b", "say \"hi\"", "two\nlines", "", " blank "};
   std::string line;

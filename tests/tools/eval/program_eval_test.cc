@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
@@ -70,6 +71,85 @@ TEST(EvalProgram, AveragesTheAnswersToAnImageAndItsMirrorImage) {
   EXPECT_GT(both, 0.5 * std::min(one, other));
   EXPECT_THAT(run({"eval", "-m", kModel, "--tta", "upside", folder.path("data")}).err,
               HasSubstr("'--tta' got 'upside'"));
+}
+
+TEST(EvalProgram, WritesACalibratedModelWhoseAnswersHaveTheFittedTemperature) {
+  const Folder folder;
+  put_picture(folder.path("data/2/a.png"));
+  put_picture(folder.path("data/1/b.png"));
+  put_picture(folder.path("data/5/c.png"));
+  const std::string output = folder.path("calibrated.safetensors");
+  const Finished fitted =
+      run({"eval", "-m", kModel, folder.path("data"), "--calibrate", output, "--json"});
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  const std::string said = "the model with its logits divided by ";
+  ASSERT_THAT(fitted.err, HasSubstr(said));
+  const std::string temperature = fitted.err.substr(fitted.err.find(said) + said.size());
+  EXPECT_NE(std::stod(temperature), 1.0);
+  const auto first_probability = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "classify");
+    arguments.insert(arguments.end(), {"--json", golden_image("hf_vit")});
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return json::parse(finished.out)
+        .at("images")
+        .at(0)
+        .at("predictions")
+        .at(0)
+        .at("probability")
+        .get<double>();
+  };
+  const double calibrated = first_probability({"-m", output});
+  EXPECT_NEAR(
+      calibrated,
+      first_probability({"-m", kModel, "--temperature", std::to_string(std::stod(temperature))}),
+      1e-3)
+      << "four digits of the temperature are printed";
+  EXPECT_NE(calibrated, first_probability({"-m", kModel}));
+  // The same three images: one of three answers is right, and the model now says so.
+  const json after = json::parse(run({"eval", "-m", output, "--json", folder.path("data")}).out);
+  EXPECT_DOUBLE_EQ(after.at("top1").get<double>(), 1.0 / 3.0);
+  EXPECT_EQ(run({"eval", "-m", kModel, folder.path("data"), "--calibrate", output}).status, 1);
+  EXPECT_EQ(
+      run({"eval", "-m", kModel, folder.path("data"), "--calibrate", output, "--force"}).status, 0);
+}
+
+TEST(EvalProgram, RefusesCalibrationThatWouldMeanSomethingElse) {
+  const Folder folder;
+  put_picture(folder.path("data/2/a.png"));
+  const auto refused = [&](std::vector<std::string> more) {
+    std::vector<std::string> all{"eval", "-m", kModel, folder.path("data"), "--calibrate"};
+    all.insert(all.end(), more.begin(), more.end());
+    const Finished finished = run(all);
+    EXPECT_EQ(finished.status, 2);
+    return finished.err;
+  };
+  const std::string output = folder.path("out.safetensors");
+  EXPECT_THAT(refused({output, "--tta", "mirror"}), HasSubstr("leave out --tta mirror"));
+  EXPECT_THAT(refused({output, "--temperature", "2"}), HasSubstr("leave out --temperature"));
+  EXPECT_THAT(refused({folder.path("out.pth")}),
+              HasSubstr("expected a file that ends in .safetensors"));
+  EXPECT_FALSE(fs::exists(output));
+}
+
+TEST(EvalProgram, WritesARowPerImageAndATableOfConfidenceLevels) {
+  const Folder folder;
+  put_picture(folder.path("data/2/a.png"));
+  put_picture(folder.path("data/1/=b.png"));
+  folder.write("data/1/broken.png", "not a picture");
+  const Finished finished = run({"eval", "-m", kModel, folder.path("data"), "-o",
+                                 folder.path("report"), "--abstain-below", "0.05", "--json"});
+  EXPECT_EQ(finished.status, 1) << "one image could not be read";
+  const std::string rows = read_file(folder.path("report/predictions.csv"));
+  EXPECT_THAT(rows, StartsWith("file,truth,predicted,probability,truth_probability,rank\n"));
+  EXPECT_EQ(std::ranges::count(rows, '\n'), 3);
+  EXPECT_THAT(rows, HasSubstr("/a.png,great white shark,great white shark,"));
+  EXPECT_THAT(rows, HasSubstr(",2\n")) << "the goldfish comes second";
+  const json levels = json::parse(finished.out).at("levels");
+  EXPECT_DOUBLE_EQ(levels.at(0).at("least").get<double>(), 0.05);
+  EXPECT_EQ(levels.at(0).at("images"), 2);
+  EXPECT_EQ(levels.at(0).at("right"), 1);
+  EXPECT_EQ(run({"eval", "-m", kModel, folder.path("data"), "--abstain-below", "2"}).status, 2);
 }
 
 TEST(EvalProgram, TakesTheClassFromImageNetsFileNames) {
@@ -152,7 +232,7 @@ TEST(EvalProgram, MakesCsvHarmlessWhereThereIsCsv) {
   for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"-o", "page.html"}}) {
     const Finished refused = with(more);
     EXPECT_EQ(refused.status, 2);
-    EXPECT_THAT(refused.err, HasSubstr("--csv-safe is for the .csv files of a report folder"));
+    EXPECT_THAT(refused.err, HasSubstr("--csv-safe applies to the .csv files of a report folder"));
   }
 }
 
@@ -172,11 +252,11 @@ TEST(EvalProgram, SaysWhatIsWrong) {
       {{folder.path("nowhere")}, 1, "nowhere: no such file or folder"},
       {{folder.path("typo")},
        1,
-       "class folder 'goldfihs' is no class of ViTForImageClassification by name, WordNet id or "
+       "class folder 'goldfihs' is not a class of ViTForImageClassification by name, WordNet id or "
        "index (0 to 9); did you mean 'goldfish'?"},
-      {{folder.path("split")}, 1, "split/val are; did you mean that?"},
+      {{folder.path("split")}, 1, "split/val are; did you mean that folder?"},
       {{folder.path("empty")}, 1, "empty: no image in it, expected files that end in .jpg"},
-      {{label}, 1, "label.csv: line 2: label 'dolphin' is no class of"},
+      {{label}, 1, "label.csv: line 2: label 'dolphin' is not a class of"},
       {{header}, 1, "if this line names the columns, call them file and label"},
       {{one}, 1, "one.csv: line 1: got 1 fields, expected a file and its label"},
   };
@@ -224,7 +304,7 @@ TEST(EvalProgram, MeasuresTheTestPartOfCifarBinaries) {
   folder.write("test_batch.bin", record(1) + record(1) + record(0));
   const Finished other = run({"eval", "-m", kModel, folder.path()});
   EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.err, HasSubstr("label 'airplane' is no class of"));
+  EXPECT_THAT(other.err, HasSubstr("label 'airplane' is not a class of"));
   folder.write("batches.meta.txt", "great white shark\ngoldfish\n");
   const json result = evaluated(folder.path());
   EXPECT_EQ(result.at("images"), 3);

@@ -18,6 +18,7 @@ bool same(const Predictions& a, const Predictions& b) {
 }  // namespace
 
 int main(int, char** argv) try {
+  if (vit::version() != vit::kVersion) throw vit::Error("the headers are of another version");
   const auto classifier = vit::Classifier::load(argv[1]);
   const vit::Image image = vit::read_image(argv[2]);
   std::vector<Predictions> answers(4);

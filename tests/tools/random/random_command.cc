@@ -31,8 +31,9 @@ void add_model_options(Words& words, Scene& s) {
            {"--image-size", std::to_string(c.embedding.patch_height * dice.between(1, 5)) + "x" +
                                 std::to_string(c.embedding.patch_width * dice.between(1, 5))});
   if (dice.once_in(6))
-    append(words, {"--positions", dice.one_of<std::string>({"bilinear", "bilinear-align-corners",
-                                                            "bicubic", "bicubic-antialias"})});
+    append(words, {"--positions",
+                   dice.one_of<std::string>({"bilinear", "bilinear-align-corners", "bicubic",
+                                             "bicubic-antialias", "bilinear-antialias"})});
   if (dice.once_in(4)) append(words, {"--precision", dice.coin() ? "int8" : "f32"});
   if (dice.once_in(8)) append(words, {"--max-tokens", std::to_string(dice.between(1, 30))});
 }

@@ -1,4 +1,4 @@
-/// Models that a file may describe although nobody ever published one like them.
+/// Valid models that were never published.
 #pragma once
 
 #include <filesystem>

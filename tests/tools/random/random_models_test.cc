@@ -131,7 +131,7 @@ Outcome run_seed(std::uint64_t seed, const test::Folder& images) {
   return outcome;
 }
 
-/// Texts of libraries and of std::exception: nobody wrote them for a user.
+/// Texts of libraries and of std::exception, which are not meant for users.
 bool speaks_to_users(const std::string& text) {
   for (const char* foreign : {"json.exception", "std::", "basic_", "vector::", "bad_", "stoul",
                               "filesystem error", "out of memory", "unknown error"})

@@ -1,4 +1,4 @@
-// What vit train does to files that are there: it loses none, and two runs do not share one.
+// vit train and existing files: none is lost, and two runs do not share one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,7 +96,7 @@ TEST(TrainOutputs, TwoRunsDoNotShareAnOutput) {
   first.send(SIGKILL);
   EXPECT_EQ(first.wait().status, 128 + SIGKILL);
   EXPECT_EQ(run(train(folder, {"--epochs", "1", "--restart"})).status, 0)
-      << "a killed run locks nobody out";
+      << "the lock of a killed run is released";
 }
 
 TEST(TrainOutputs, ResumingWritesTheLogAndCurvesThatAKillPrevented) {

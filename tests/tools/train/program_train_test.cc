@@ -74,9 +74,10 @@ TEST(TrainProgram, LearnsFromATeacherOfTheSameClasses) {
   fs::rename(folder.path("data/red"), folder.path("data/yellow"));
   const Finished other = run(train(folder, lessons));
   EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.err, HasSubstr("'yellow' is no class of " + folder.path("teacher.safetensors") +
-                                   " by name, WordNet id or index (0 to 2)"));
-  EXPECT_THAT(other.err, HasSubstr("; --teacher-classes FILE says which class is which"));
+  EXPECT_THAT(other.err,
+              HasSubstr("'yellow' is not a class of " + folder.path("teacher.safetensors") +
+                        " by name, WordNet id or index (0 to 2)"));
+  EXPECT_THAT(other.err, HasSubstr("; --teacher-classes FILE matches the classes"));
   auto named = lessons;
   named.insert(named.end(), {"--teacher-classes", folder.write("classes", "yellow\tred\n")});
   EXPECT_EQ(run(train(folder, named)).status, 0);
@@ -126,7 +127,7 @@ TEST(TrainProgram, StoredAnswersOfATeacherAreReused) {
   fs::rename(folder.path("teacher.safetensors"), folder.path("elsewhere.safetensors"));
   const Finished alone = run(train(folder, lessons));
   EXPECT_EQ(alone.status, 0) << alone.err;
-  EXPECT_THAT(alone.err, HasSubstr("teacher.safetensors: is not there; its answers in "));
+  EXPECT_THAT(alone.err, HasSubstr("teacher.safetensors: does not exist; its answers in "));
   EXPECT_EQ(read_file(folder.path("m.safetensors")), model);
 
   fs::rename(folder.path("m.safetensors"), folder.path("teacher.safetensors"));
@@ -167,7 +168,7 @@ TEST(TrainProgram, ResumesAndWillNotResumeAnotherRun) {
                            "command of that run, or start again with --restart\n");
   const Finished forgotten = run(train(folder, {}));
   EXPECT_EQ(forgotten.status, 1);
-  EXPECT_THAT(forgotten.err, HasSubstr("an earlier run is there; continue it with --resume"));
+  EXPECT_THAT(forgotten.err, HasSubstr("an earlier run exists; continue it with --resume"));
   EXPECT_EQ(read_file(folder.path("m.safetensors")), before);
   fs::rename(folder.path("data/red"), folder.path("data/x"));
   fs::rename(folder.path("data/blue"), folder.path("data/red"));
@@ -210,8 +211,8 @@ TEST(TrainProgram, AModelFileThatIsGoneIsMadeAgainFromTheCheckpoint) {
   fs::remove(folder.path("m.safetensors"));
   const Finished resumed = run(train(folder, {"--resume"}));
   EXPECT_EQ(resumed.status, 0) << resumed.err;
-  EXPECT_THAT(resumed.err, HasSubstr("m.safetensors: was not there; the weights of the checkpoint "
-                                     "take its place"));
+  EXPECT_THAT(resumed.err, HasSubstr("m.safetensors: was missing; the weights of the checkpoint "
+                                     "replace it"));
   EXPECT_THAT(classified(folder, "data/red/0.png"), HasSubstr("red"));
   const Finished again = run(train(folder, {"--resume"}));
   EXPECT_EQ(again.err, "");
@@ -237,7 +238,7 @@ TEST(TrainProgram, AModelLostAmidAnEpochIsReplacedByTheNextEpochs) {
   fs::remove(folder.path("m.safetensors"));
   const Finished resumed = run(arguments("--resume"));
   EXPECT_EQ(resumed.status, 0) << resumed.err;
-  EXPECT_THAT(resumed.err, HasSubstr("the weights of the checkpoint take its place"));
+  EXPECT_THAT(resumed.err, HasSubstr("the weights of the checkpoint replace it"));
   EXPECT_THAT(read_file(folder.path("m.safetensors")), HasSubstr("\"epoch\":\""));
   EXPECT_THAT(classified(folder, "data/red/0.png"), HasSubstr("red"));
 }
@@ -302,7 +303,7 @@ TEST(TrainProgram, SaysWhatIsWrong) {
   EXPECT_THAT(message({"train", data, "-o", "x", "--patch", "5"}, 2),
               HasSubstr("option '--patch': got 5, expected a divisor of the image size 32"));
   EXPECT_THAT(message({"train", data, "-o", "x", "--from", "m", "--epochs", "3"}, 2),
-              HasSubstr("'--epochs' means nothing to a probe"));
+              HasSubstr("'--epochs' has no effect on a probe"));
   EXPECT_THAT(message({"train", data, "-o", "x", "--teacher-share", "1"}, 2),
               HasSubstr("needs a teacher: --teacher MODEL"));
   EXPECT_THAT(message({"train", data, "-o", "x", "--resume", "--restart"}, 2),
@@ -314,14 +315,14 @@ TEST(TrainProgram, SaysWhatIsWrong) {
   EXPECT_THAT(message({"train", data, "-o", folder.path()}, 1),
               HasSubstr("is a folder, expected the name of a model file"));
   EXPECT_THAT(message({"train", data, "-o", folder.path("data/x")}, 1),
-              HasSubstr("lies in the data, expected a place outside"));
+              HasSubstr("is inside the data, expected a place outside"));
   EXPECT_FALSE(fs::exists(folder.path("data/x")));
   fs::create_directories(folder.path("y.checkpoint"));
   EXPECT_THAT(message({"train", data, "-o", folder.path("y")}, 1),
-              HasSubstr("y.checkpoint: is a folder, but a file of this name is to be written"));
+              HasSubstr("y.checkpoint: is a folder, but a file of this name is written"));
   folder.write("z.eval", "");
   EXPECT_THAT(message({"train", data, "-o", folder.path("z")}, 1),
-              HasSubstr("z.eval: is a file, but a folder of this name is to be written"));
+              HasSubstr("z.eval: is a file, but a folder of this name is written"));
   const Finished diverged = run({"train",
                                  data,
                                  "-o",

@@ -18,7 +18,7 @@ using Visit = std::function<bool(const std::string& path)>;
 
 constexpr std::string_view kAnyDepth = "**";
 
-/// The names between the slashes. "photos/**" is all that lies in it: "photos/**/*".
+/// The names between the slashes. "photos/**" means everything below: "photos/**/*".
 std::vector<std::string> parts_of(std::string_view pattern) {
   std::vector<std::string> parts;
   while (!pattern.empty()) {
@@ -36,8 +36,8 @@ std::string joined(const std::string& folder, const std::string& name) {
   return folder.empty() || folder.ends_with('/') ? folder + name : folder + "/" + name;
 }
 
-/// One way through the folders, in which a path is compared with all that the pattern can mean at
-/// once: "**" has several meanings for one path, which would be visited for each of them otherwise.
+/// One traversal of the folders that follows all ways to match a path at the same time: "**" can
+/// match one path in several ways, and the path must be visited once.
 class Expansion {
  public:
   Expansion(const std::string& pattern, const Visit& visit, const std::atomic<bool>& stop)
@@ -62,7 +62,7 @@ class Expansion {
     return false;
   }
 
-  /// Parts at the beginning that are written out.
+  /// Leading parts without wildcards.
   size_t names_in_front() const {
     size_t count = 0;
     while (is_name(count)) ++count;
@@ -76,7 +76,7 @@ class Expansion {
 
   void add(size_t place, Places& places) const {
     if (std::ranges::find(places, place) == places.end()) places.push_back(place);
-    if (is_any_depth(place)) add(place + 1, places);  // "**" may stand for no folder
+    if (is_any_depth(place)) add(place + 1, places);  // "**" may match no folder
   }
 
   bool is_any_depth(size_t place) const {
@@ -89,7 +89,7 @@ class Expansion {
     return std::ranges::find(places, parts_.size()) != places.end();
   }
 
-  /// What may follow `name`. `deeper`: it is a folder into which "**" goes.
+  /// Parts that may follow `name`. `deeper`: it is a folder that "**" descends into.
   Places after(const Places& places, const std::string& name, bool deeper) const {
     Places next;
     for (const size_t place : places) {
@@ -119,7 +119,7 @@ class Expansion {
   bool enter(const std::string& folder, const Places& places) {
     std::error_code ignored;
     if (!folder.empty() && !fs::is_directory(folder, ignored)) return true;
-    // A name that is written out needs no permission to read the folder.
+    // A name without wildcards needs no permission to read the folder.
     if (places.size() == 1 && is_name(places.front())) return take_name(folder, places);
     for (const size_t place : places)
       if (is_name(place) && parts_[place].starts_with('.') && !take_name(folder, {place}))
@@ -134,7 +134,7 @@ class Expansion {
     try {
       return data::visit_directory(readable, take_entry, stop_);
     } catch (const Error&) {
-      return visit_(readable);  // who visits it meets the same error, and says so
+      return visit_(readable);  // the visitor meets the same error and reports it
     }
   }
 

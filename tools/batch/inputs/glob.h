@@ -13,14 +13,13 @@ bool is_glob(std::string_view text);
 
 /// Calls `visit` with every path that matches, once each, in the order of the names, until it
 /// returns false or `stop` is set; returns false then. `*`, `?` and `[…]` match within a name, `**`
-/// any number of folders, nothing a leading dot that is not written. What lies below a folder that
-/// matches is not visited: who visits a folder takes all of it.
+/// any number of folders, a leading dot only matches itself. Below a matching folder nothing is
+/// visited: the visitor takes the whole folder.
 bool visit_glob(const std::string& pattern,
                 const std::function<bool(const std::string& path)>& visit,
                 const std::atomic<bool>& stop);
 
-/// Whether the pattern would take files that are put into folders in `folder`, which need not
-/// exist.
+/// Whether the pattern would match files in subfolders of `folder`, which need not exist.
 bool takes_files_below(const std::string& pattern, const std::filesystem::path& folder);
 
 }  // namespace vit::tools

@@ -4,14 +4,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
+#include "patch/image/image_bytes.h"
 #include "tools/batch/inputs/glob.h"
 #include "tools/batch/inputs/name_list.h"
+#include "tools/batch/inputs/tar.h"
 #include "tools/cli/usage_error.h"
 #include "vit/base/error.h"
 #include "vit/base/text.h"
@@ -94,7 +97,7 @@ class Listing {
 
   bool list_archive(const std::string& path) {
     try {
-      const auto file = std::make_shared<const TarFile>(path);
+      const auto file = std::make_shared<const ReadableFile>(path);
       return visit_tar(
           *file, [&](const TarMember& member) { return list_member(file, member); }, stop_);
     } catch (const Error& error) {
@@ -102,7 +105,7 @@ class Listing {
     }
   }
 
-  bool list_member(const std::shared_ptr<const TarFile>& file, const TarMember& member) {
+  bool list_member(const std::shared_ptr<const ReadableFile>& file, const TarMember& member) {
     if (fs::path(member.name).filename().string().starts_with('.')) return true;
     if (!data::looks_like_image(member.name)) {
       skipped_.add(member.name);
@@ -134,8 +137,8 @@ class Listing {
   }
 
   bool list_file(const std::string& operand) {
-    // Without O_NONBLOCK a pipe would be waited for here until somebody writes to it, whatever
-    // `stop` says; the list itself waits for what comes.
+    // Without O_NONBLOCK, opening a pipe would wait for a writer and ignore `stop`; reading the
+    // list waits instead.
     const int file = ::open(operand.c_str() + 1, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
       return give_problem(operand, std::string("cannot open this list: ") + std::strerror(errno));
@@ -162,6 +165,17 @@ class Listing {
   data::SkippedFiles skipped_;
 };
 
+/// The archive's name is in the path; `input` must outlive the source.
+patch::ByteSource member_source(const Input& input) {
+  return {.name = input.path,
+          .size = static_cast<size_t>(input.size),
+          .read = [&input](size_t at, std::span<std::byte> bytes) {
+            const size_t left = at < input.size ? static_cast<size_t>(input.size) - at : 0;
+            return input.archive->read(input.offset + at,
+                                       bytes.first(std::min(left, bytes.size())));
+          }};
+}
+
 void check_readable(const Input& input) {
   struct stat status {};
   if (stat(input.path.c_str(), &status) != 0) {
@@ -175,7 +189,7 @@ void check_readable(const Input& input) {
          " are read");
 }
 
-/// Why an operand of the command line names nothing, empty if it names something.
+/// Why an operand of the command line names nothing; empty if it names something.
 std::string why_nothing(const InputSettings& settings, const std::string& operand) {
   bool found = false;
   const TakeInput take_one = [&](const Input&) {
@@ -240,7 +254,7 @@ Input input_of_row(std::uint64_t number, const std::string& path, const std::ato
   if (mark == path.npos || stat(path.c_str(), &status) == 0) return input;
   const std::string wanted = path.substr(mark + kMemberMark.size());
   try {
-    const auto file = std::make_shared<const TarFile>(path.substr(0, mark));
+    const auto file = std::make_shared<const ReadableFile>(path.substr(0, mark));
     const auto take = [&](const TarMember& member) {
       if (member.name != wanted) return true;
       input.archive = file;
@@ -265,15 +279,15 @@ std::vector<std::byte> read_bytes(const Input& input) {
     return input.archive->read(input.offset, static_cast<size_t>(input.size));
   }
   check_readable(input);
-  const TarFile file(input.path);
+  const ReadableFile file(input.path);
   struct stat status {};
   stat(input.path.c_str(), &status);
   return file.read(0, static_cast<size_t>(status.st_size));
 }
 
 patch::Image load_image(const Input& input, const patch::DecodeOptions& options) {
-  if (input.archive || !input.problem.empty())
-    return patch::decode(read_bytes(input), input.path, options);
+  if (!input.problem.empty()) fail(input.path, ": ", input.problem);
+  if (input.archive) return patch::decode(member_source(input), options);
   check_readable(input);
   return patch::read_image(input.path, options);
 }

@@ -1,4 +1,4 @@
-/// What a command line names, one image after the other.
+/// The images that the operands of a command line name, one by one.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "patch/image/image.h"
-#include "tools/batch/inputs/tar.h"
+#include "tools/batch/inputs/readable_file.h"
 #include "vit/data/skipped_files.h"
 
 namespace vit::tools {
@@ -19,10 +19,10 @@ namespace vit::tools {
 constexpr std::string_view kMemberMark = "!/";
 
 struct Input {
-  std::uint64_t number = 0;                ///< its place in the listing, from 1
-  std::string path;                        ///< as its row names it
-  std::string problem;                     ///< not empty: there is nothing to read, and why
-  std::shared_ptr<const TarFile> archive;  ///< holds the image; none: a file of its own
+  std::uint64_t number = 0;                     ///< its place in the listing, from 1
+  std::string path;                             ///< as its row names it
+  std::string problem;                          ///< why it cannot be read; empty: it can
+  std::shared_ptr<const ReadableFile> archive;  ///< the archive of the image; none: a plain file
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 };
@@ -32,30 +32,30 @@ struct InputSettings {
   char separator = '\n';              ///< of the names in a list
 };
 
-/// Takes an input; false: enough.
+/// Takes an input; false ends the listing.
 using TakeInput = std::function<bool(Input)>;
 
 struct Listed {
-  bool complete = false;       ///< nobody has ended it before its end
+  bool complete = false;       ///< the listing came to its end
   data::SkippedFiles skipped;  ///< of the folders and archives as far as they were listed
 };
 
 /// Lists in the order of the operands; folders and globs in the order of the names' bytes, .tar
-/// files in their own. Never throws for what is listed: an input that cannot be read has a
-/// `problem`. `stop` ends it within a moment, also while it waits for names.
+/// files in their own. Never throws for an input that cannot be read: it has a
+/// `problem`. `stop` ends it promptly, also while it waits for names.
 Listed list_inputs(const InputSettings& settings, const std::atomic<bool>& stop,
                    const TakeInput& take);
 
-/// Throws a UsageError that states every operand which names nothing: a path that is not there, a
-/// pattern without a match, a folder or an archive without images. Lists are not looked into: what
-/// they name is a row.
+/// Throws a UsageError that lists every operand that names nothing: a path that does not exist, a
+/// pattern without a match, a folder or an archive without images. Lists are not read: each of
+/// their names is a row.
 void check_operands(const InputSettings& settings);
 
 /// The input of a row that was written earlier. `stop` ends the search in an archive; the input is
-/// then of no use.
+/// then unusable.
 Input input_of_row(std::uint64_t number, const std::string& path, const std::atomic<bool>& stop);
 
-/// The bytes of the file, or of the member. Throws an Error that opens with the path.
+/// The bytes of the file, or of the member. Throws an Error that starts with the path.
 std::vector<std::byte> read_bytes(const Input& input);
 patch::Image load_image(const Input& input, const patch::DecodeOptions& options);
 

@@ -12,7 +12,7 @@
 namespace vit::tools {
 namespace {
 
-constexpr int kPatience = 100;  // ms between two looks at `stop`
+constexpr int kPatience = 100;  // ms between two checks of `stop`
 constexpr std::size_t kLongestName = std::size_t{1} << 20;
 
 }  // namespace
@@ -40,7 +40,7 @@ bool NameList::read_more() {
   at_ = 0;
   std::array<char, 65536> bytes;
   while (!stop_) {
-    // Only what is there is read: a signal ends a poll, but read() would be started again after it.
+    // Reads only after poll(): a signal interrupts poll(), but read() would be restarted.
     pollfd waiting{.fd = file_, .events = POLLIN, .revents = 0};
     const int ready = poll(&waiting, 1, kPatience);
     if (ready == 0 || (ready < 0 && errno == EINTR)) continue;

@@ -9,11 +9,11 @@ namespace vit::tools {
 
 class NameList {
  public:
-  /// `stop` ends a wait for names that do not come.
+  /// `stop` ends the wait for further names.
   NameList(int file, char separator, const std::atomic<bool>& stop)
       : file_(file), separator_(separator), stop_(stop) {}
 
-  /// None at the end. Empty names are passed over, a carriage return before a line's end is not
+  /// None at the end. Empty names are skipped, a carriage return before a line's end is not
   /// part of the name. Throws an Error.
   std::optional<std::string> next();
 

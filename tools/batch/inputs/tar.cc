@@ -1,15 +1,11 @@
 #include "tools/batch/inputs/tar.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
+#include <cstddef>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "vit/base/error.h"
 #include "vit/base/round.h"
@@ -81,7 +77,7 @@ class Block {
   std::string_view text_;
 };
 
-/// What a header of kind L or x says about the member after it.
+/// Properties of the next member from a header of kind L or x.
 struct Overrides {
   std::optional<std::string> name;
   std::optional<std::uint64_t> size;
@@ -114,7 +110,7 @@ bool read_pax(std::string_view records, Overrides& overrides) {
 
 class Walk {
  public:
-  Walk(const TarFile& file, const std::function<bool(const TarMember&)>& visit)
+  Walk(const ReadableFile& file, const std::function<bool(const TarMember&)>& visit)
       : file_(file), visit_(visit) {}
 
   bool run(const std::atomic<bool>& stop) {
@@ -154,7 +150,7 @@ class Walk {
     return visit_(member);
   }
 
-  /// Only past what the file has: a size near 2^64 would lead back to where we are.
+  /// Only within the file: a size near 2^64 would wrap around.
   void move_behind(std::uint64_t start, std::uint64_t size) {
     if (start > file_.size() || size > file_.size() - start) cut_short();
     at_ = start + padded(size);
@@ -172,10 +168,10 @@ class Walk {
   }
 
   [[noreturn]] void cut_short() const {
-    fail(file_.path(), ": this tar archive is cut short: no whole member at byte ", at_);
+    fail(file_.path(), ": this tar archive is truncated: no whole member at byte ", at_);
   }
 
-  const TarFile& file_;
+  const ReadableFile& file_;
   const std::function<bool(const TarMember&)>& visit_;
   std::uint64_t at_ = 0;
   Overrides overrides_;
@@ -183,35 +179,7 @@ class Walk {
 
 }  // namespace
 
-TarFile::TarFile(const std::filesystem::path& path)
-    : path_(path.string()), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (file_ < 0)
-    fail(path_, errno == ENOENT ? ": no such file" : ": cannot open: ",
-         errno == ENOENT ? "" : std::strerror(errno));
-  struct stat status {};
-  if (fstat(file_, &status) == 0) size_ = static_cast<std::uint64_t>(status.st_size);
-}
-
-TarFile::~TarFile() {
-  ::close(file_);
-}
-
-std::vector<std::byte> TarFile::read(std::uint64_t offset, std::size_t count) const {
-  std::vector<std::byte> bytes(count);
-  std::size_t had = 0;
-  while (had < count) {
-    const ssize_t got =
-        ::pread(file_, bytes.data() + had, count - had, static_cast<off_t>(offset + had));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path_, ": cannot read: ", std::strerror(errno));
-    if (got == 0) break;
-    had += static_cast<std::size_t>(got);
-  }
-  bytes.resize(had);
-  return bytes;
-}
-
-bool visit_tar(const TarFile& file, const std::function<bool(const TarMember&)>& visit,
+bool visit_tar(const ReadableFile& file, const std::function<bool(const TarMember&)>& visit,
                const std::atomic<bool>& stop) {
   return Walk(file, visit).run(stop);
 }

@@ -1,4 +1,4 @@
-/// What an earlier run has done already.
+/// The rows of an earlier run.
 #pragma once
 
 #include <atomic>
@@ -12,18 +12,18 @@
 
 namespace vit::tools {
 
-/// Compares the listing with the rows that are there, in step: rows are written in the order of the
-/// listing, so as long as nothing has changed nothing needs to be remembered. From the first
-/// difference on the paths of the rest are kept (8 bytes of hash each), and what is new is
+/// Compares the listing with the existing rows in step: rows are in the order of the listing, so
+/// that nothing is stored as long as they agree. After the first difference the paths of the
+/// remaining rows are kept (8 bytes of hash each), and new inputs are
 /// appended.
 class DoneRows {
  public:
-  /// `by_place`: throws Misnumbered where a row's number is not its place. No more rows are read
+  /// `by_place`: throws Misnumbered if a row's number is not its place. No more rows are read
   /// when `stop` becomes true: there may be millions.
   DoneRows(Results& results, bool by_place, const std::atomic<bool>& stop)
       : results_(results), by_place_(by_place), stop_(stop) {}
 
-  /// Whether the input has its row, or is not to be computed any more. Each row counts for one
+  /// Whether the input has its row, or is no longer needed. Each row counts for one
   /// input: a path that is listed twice has two rows.
   bool contains(const Input& input);
 
@@ -47,7 +47,7 @@ class DoneRows {
   std::unordered_map<std::uint64_t, std::uint64_t> rest_;  ///< rows by the hash of their path
   bool ended_ = false;
   std::atomic<std::uint64_t> rows_ = 0, failed_ = 0,
-                             highest_number_ = 0;  ///< also read by who shows the progress
+                             highest_number_ = 0;  ///< also read by the progress display
   std::uint64_t first_difference_ = 0;
 };
 

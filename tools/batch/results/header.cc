@@ -12,7 +12,7 @@
 namespace vit::tools {
 namespace {
 
-constexpr size_t kMostClasses = 1'000'000;        // as --top takes them
+constexpr size_t kMostClasses = 1'000'000;        // limit of --top
 constexpr size_t kMostNumbers = size_t{1} << 28;  // of a row; the widest models have 2^24
 
 void add_file(Digest& digest, const std::filesystem::path& path) {
@@ -25,7 +25,7 @@ void add_file(Digest& digest, const std::filesystem::path& path) {
   if (!file.eof()) fail(path.string(), ": cannot read");
 }
 
-/// The names of the classes decide the rows, and need not lie in the weight file.
+/// The names of the classes affect the rows, and may be outside of the weight file.
 std::string labels_digest(const std::vector<std::string>& labels) {
   Digest digest = Digest::sha256();
   for (const auto& label : labels)
@@ -72,6 +72,7 @@ Json make_header(std::string_view command, const ModelSettings& settings,
   if (settings.classifier.heads != 0) all["heads"] = settings.classifier.heads;
   if (settings.classifier.precision)
     all["precision"] = *settings.classifier.precision == Precision::kInt8 ? "int8" : "f32";
+  if (settings.classifier.temperature != 1.0f) all["temperature"] = settings.classifier.temperature;
   if (settings.classifier.merge_tokens != 0) all["merge"] = settings.classifier.merge_tokens;
   return header;
 }
@@ -113,16 +114,15 @@ std::vector<std::string> differences(const Json& stored, const Json& wanted) {
 
 void check_header(const std::filesystem::path& path, Results& results, const std::string& stored,
                   const Json& wanted) {
-  // As it will be read again: the numbers of both have gone through text.
+  // Compared as text is read: the numbers of both have been converted to text.
   const auto lines =
       differences(parse_header(path, results, stored), Json::parse(dump(wanted), nullptr, false));
   if (lines.empty()) return;
   results.check_damage();
   std::string text;
   for (const auto& line : lines) text += "\n  " + line;
-  fail(path.string(),
-       ": was made differently, so its rows and new ones would not go together:", text,
-       "\nuse the same options, give another output, or start anew with --restart");
+  fail(path.string(), ": has other options, so new rows would not fit its rows:", text,
+       "\nuse the same options, give another output, or start again with --restart");
 }
 
 RowShape shape_of(const std::filesystem::path& path, const Json& header) {

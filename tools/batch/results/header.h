@@ -1,4 +1,5 @@
-/// The first record of every file of results: what made it. Rows may only be added by the same.
+/// The first record of every file of results: model, recipe and options. Only a run with the same
+/// ones may add rows.
 #pragma once
 
 #include <optional>
@@ -14,16 +15,16 @@
 
 namespace vit::tools {
 
-/// The sha256 of the weight file; of a model in several, of all of them one after the other.
+/// The sha256 of the weight file, or of all files of a sharded model, concatenated.
 std::string model_digest(const std::filesystem::path& model);
 
-/// Version, model with its hash, recipe, and the options that decide what a row says: those of the
+/// Version, model with its hash, recipe, and the options that affect a row: those of the
 /// model, and `options` of the command itself.
 Json make_header(std::string_view command, const ModelSettings& settings,
                  const Classifier& classifier, const Json& options);
 
 Json with_shard(Json header, const std::optional<Shard>& shard);
-/// Takes the shard out of a header; none if there is none, or nonsense.
+/// Removes the shard from a header and returns it; none if there is no valid one.
 std::optional<Shard> take_shard(Json& header);
 
 /// The header in a file's JSON. Throws an Error if it is not one. `path` is the file.

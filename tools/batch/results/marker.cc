@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where the marker is kept while the shard is gone on with.
+/// Place of the marker while the shard is resumed.
 fs::path kept_marker(const fs::path& output) {
   return done_marker(output).string() + ".before";
 }

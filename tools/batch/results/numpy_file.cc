@@ -51,7 +51,7 @@ std::optional<std::string> NumpyFile::read_header() {
 std::optional<StoredRow> NumpyFile::next() {
   auto row = list_.next();
   if (!row) return row;
-  if (offset_of(rows_ + 1) > size_of(file_)) {  // the machine went down between the two files
+  if (offset_of(rows_ + 1) > size_of(file_)) {  // a power failure between the two files
     list_.forget_from_here();
     return std::nullopt;
   }
@@ -59,10 +59,8 @@ std::optional<StoredRow> NumpyFile::next() {
   if (!row->numbers_sum || *row->numbers_sum == checksum(read_row(rows_ - 1))) return row;
   if (!damaged_fail_)
     throw DamagedRows(path_ + ": the numbers of row " + std::to_string(rows_) + " (" + row->path +
-                      ") are not those that were written, by the checksum in " +
-                      sidecar_of(path_).filename().string() +
-                      "; --retry-failed computes the rows of which this is so again, in their "
-                      "places");
+                      ") do not match the checksum in " + sidecar_of(path_).filename().string() +
+                      "; --retry-failed computes such rows again, in place");
   row->failed = true;
   return row;
 }
@@ -104,14 +102,14 @@ void NumpyFile::append_stored(const NumpyFile& other, std::uint64_t number) {
 }
 
 void NumpyFile::flush_if_much() {
-  // Before the list does so of its own accord: numbers come first.
+  // Before the list flushes by itself: numbers must be written first.
   if (pending_.size() >= kPendingSize || list_.pending_bytes() >= kPendingListSize) flush();
 }
 
 void NumpyFile::flush() {
   if (waiting_ == 0) return;
   write_at(offset_of(rows_), pending_);
-  // Or a machine that goes down could leave records of numbers that never came to the disk.
+  // A power failure could otherwise leave records whose numbers never reached the disk.
   if (::fdatasync(file_) != 0) fail(path_, ": cannot write: ", std::strerror(errno));
   rows_ += waiting_;
   pending_.clear();

@@ -4,7 +4,7 @@
 ///   OUT.npy.jsonl   a record for each row, in the same order, after the header record, with the
 ///                   CRC-32 of its numbers
 ///
-/// Numbers are on the disk before their records, so a record that is there has its numbers.
+/// Numbers are synced before their records, so that every record has its numbers.
 #pragma once
 
 #include <cstdint>
@@ -28,9 +28,9 @@ class NumpyFile {
 
   std::optional<std::string> read_header();
   void check_damage() const { list_.check_damage(); }
-  /// Throws an Error if numbers are not those that were written.
+  /// Throws an Error if numbers do not match their checksum.
   std::optional<StoredRow> next();
-  /// next() gives rows whose numbers are not those that were written as failed ones instead.
+  /// next() returns rows whose numbers do not match as failed ones instead.
   void take_damaged_as_failed() { damaged_fail_ = true; }
   void start(std::string_view header);
   void append(const Row& row);
@@ -44,7 +44,7 @@ class NumpyFile {
   void flush_if_much();
   std::uint64_t offset_of(std::uint64_t row) const;
   void write_at(std::uint64_t offset, std::string_view bytes);
-  /// What the array says of itself: its type, and `rows_` as its first extent.
+  /// The header of the array: its type, and `rows_` as its first extent.
   void write_opening();
 
   std::string path_;

@@ -148,7 +148,7 @@ std::string renumbered(TextFormat format, std::string_view record, std::uint64_t
   const size_t end = record.find_first_not_of("0123456789", kJsonNumber.size());
   if (record.starts_with(kJsonNumber) && record.substr(end).starts_with(','))
     return std::string(kJsonNumber) + digits + std::string(record.substr(end));
-  Json json = Json::parse(record, nullptr, false);  // written by somebody else, in another order
+  Json json = Json::parse(record, nullptr, false);  // written by another program, in another order
   json["number"] = number;
   return dump(json) + '\n';
 }

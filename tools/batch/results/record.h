@@ -1,8 +1,8 @@
 /// Rows as lines of text: CSV (RFC 4180) and JSONL.
 ///
-/// The first record has the number 0 and the status "header": it says in JSON what made the file.
+/// The first record has the number 0 and the status "header": it describes the run in JSON.
 /// CSV has a line with the names of its columns before it. A record ends with a line break that is
-/// not within quotes; what comes after the last one is torn.
+/// not within quotes; anything after the last one is an incomplete record.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ namespace vit::tools {
 
 enum class TextFormat { kCsv, kJsonl };
 
-/// What stands at the top of a file. `header` is a JSON object on one line.
+/// The first lines of a file. `header` is a JSON object on one line.
 std::string opening(TextFormat format, const RowShape& shape, std::string_view header);
 
-/// `numbers_sum` is the checksum of numbers that stand elsewhere.
+/// `numbers_sum` is the checksum of numbers that are stored elsewhere.
 std::string to_record(TextFormat format, const RowShape& shape, const Row& row,
                       std::optional<std::uint32_t> numbers_sum = {});
 
@@ -32,7 +32,7 @@ std::optional<std::string> header_of(TextFormat format, std::string_view record)
 std::optional<StoredRow> stored_row(TextFormat format, const RowShape& shape,
                                     std::string_view record);
 
-/// The end of the first record in `text`, with its line break; npos: it is not whole.
+/// The end of the first record in `text`, with its line break; npos: it is incomplete.
 std::size_t record_end(TextFormat format, std::string_view text);
 
 /// Bytes as hexadecimal digits, and back; none where they are not.

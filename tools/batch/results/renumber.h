@@ -1,4 +1,4 @@
-/// Rows whose numbers are not their places in the file, as earlier versions have written them.
+/// Rows whose numbers are not their places in the file, as earlier versions wrote them.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ class Misnumbered : public DamagedRows {
   using DamagedRows::DamagedRows;
 };
 
-/// Makes a new file of the rows with their places as numbers, which takes the old one's name.
+/// Replaces the file by one in which the rows have their places as numbers.
 void renumber(const std::filesystem::path& path, ResultKind kind, const RowShape& shape);
 
 }  // namespace vit::tools

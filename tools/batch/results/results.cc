@@ -12,6 +12,7 @@
 #include "tools/batch/results/sqlite_file.h"
 #include "tools/batch/results/sums.h"
 #include "tools/batch/results/text_file.h"
+#include "tools/cli/check_output.h"
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 
@@ -20,13 +21,12 @@ namespace vit::tools {
 namespace fs = std::filesystem;
 
 std::optional<ResultKind> result_kind(const fs::path& path) {
-  if (path == "-") return ResultKind::kStandardOutput;
-  const auto ending = path.extension();
-  if (ending == ".csv") return ResultKind::kCsv;
-  if (ending == ".jsonl") return ResultKind::kJsonl;
-  if (ending == ".db") return ResultKind::kSqlite;
-  if (ending == ".npy") return ResultKind::kNumpy;
-  return std::nullopt;
+  using enum ResultKind;
+  return find_by_ending<ResultKind>(path, {{".csv", kCsv},
+                                           {".jsonl", kJsonl},
+                                           {".db", kSqlite},
+                                           {".npy", kNumpy},
+                                           {"-", kStandardOutput}});
 }
 
 namespace {
@@ -37,16 +37,16 @@ std::vector<fs::path> row_files(const fs::path& path, ResultKind kind) {
   return {path};
 }
 
-/// The file whose checksums lie beside it; a database holds its own.
+/// The file that has a file of checksums; a database stores its own.
 std::optional<fs::path> summed_file(const fs::path& path, ResultKind kind) {
   if (kind == ResultKind::kSqlite) return std::nullopt;
   return row_files(path, kind).back();
 }
 
-/// SQLite's side files, which it applies to whatever database has the name.
+/// SQLite's side files, which it applies to any database of this name.
 constexpr std::array kDatabaseSideFiles{"-wal", "-shm", "-journal"};
 
-/// The new file keeps who may read the old one.
+/// The new file gets the permissions of the old one.
 void rename_file(const fs::path& from, const fs::path& to) {
   struct stat status {};
   if (stat(to.c_str(), &status) == 0) {
@@ -62,13 +62,13 @@ void rename_file(const fs::path& from, const fs::path& to) {
 void move_result(const fs::path& from, const fs::path& to, ResultKind kind) {
   const auto sources = row_files(from, kind), places = row_files(to, kind);
   const auto summed = summed_file(from, kind), summed_place = summed_file(to, kind);
-  // Rows without checksums are taken as they are, rows with those of others are refused: whatever
-  // ends the program in between must leave the former.
+  // Rows without checksums are accepted, rows with wrong checksums are refused: a kill in between
+  // must leave the former.
   std::error_code ignored;
   if (summed_place) fs::remove(sums_of(*summed_place), ignored);
   if (kind == ResultKind::kSqlite) {
-    // The log of the old database must not be replayed into the new one. What stands only there
-    // comes into the old file first: the rename may not follow.
+    // The log of the old database must not be replayed into the new one. It is first
+    // checkpointed into the old file, in case the rename does not follow.
     if (fs::exists(to.string() + "-wal", ignored)) SqliteFile::settle(to);
     for (const auto* ending : kDatabaseSideFiles) fs::remove(to.string() + ending, ignored);
   }
@@ -144,7 +144,7 @@ void Results::flush() {
 }
 void Results::finish() {
   state_->use([](auto& file) { file.finish(); });
-  // The run that made the file may have been killed: its name is on the disk now.
+  // The run that created the file may have been killed before the folder was synced.
   if (!state_->path.empty()) sync_folder_of(state_->path);
 }
 

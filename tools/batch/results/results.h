@@ -1,4 +1,4 @@
-/// Where rows go: one way to write, read and go on with every kind of file.
+/// Files of rows: one interface to write, read and resume every kind.
 #pragma once
 
 #include <atomic>
@@ -15,17 +15,17 @@ namespace vit::tools {
 
 enum class ResultKind { kCsv, kJsonl, kSqlite, kNumpy, kStandardOutput };
 
-/// By the ending of the name, "-" is standard output. None: no such kind.
+/// By the ending of the name; "-" is standard output. None: no such kind.
 std::optional<ResultKind> result_kind(const std::filesystem::path& path);
 
-/// Puts a finished result in the place of another.
+/// Replaces a result by a finished one.
 void move_result(const std::filesystem::path& from, const std::filesystem::path& to,
                  ResultKind kind);
 void remove_result(const std::filesystem::path& path, ResultKind kind);
 
 struct ResultAccess {
-  bool read_only = false;  ///< the file must be there and need not be writable
-  /// Standard output: where it is true and nobody takes the rows, OutputStalled is thrown.
+  bool read_only = false;  ///< the file must exist and need not be writable
+  /// Standard output: OutputStalled is thrown if it is true and the reader does not read.
   const std::atomic<bool>* stop = nullptr;
 };
 
@@ -37,26 +37,26 @@ class Results {
   ~Results();
   Results(Results&&) noexcept;
 
-  /// The JSON of the header that is there, none: the file is new. To be called first. Throws an
-  /// Error if the file is somebody else's.
+  /// The JSON of the existing header; none: the file is new. Must be called first. Throws an Error
+  /// if the file is not a file of results.
   std::optional<std::string> read_header();
-  /// For a header that is not the expected one: throws DamagedRows if it, or what was read with it,
-  /// is not what was written, by the checksums. Nothing can be read afterwards.
+  /// For an unexpected header: throws DamagedRows if it, or what was read with it, does not match
+  /// the checksums. Nothing can be read afterwards.
   void check_damage();
-  /// The next of the rows that are there, as long as nothing was appended. Throws an Error if they
-  /// are not what was written, by their checksums.
+  /// The next existing row, as long as nothing was appended. Throws an Error if the rows do not
+  /// match their checksums.
   std::optional<StoredRow> next();
-  /// next() gives rows that are damaged and can be computed again as failed ones.
+  /// next() returns damaged rows that can be computed again as failed ones.
   void take_damaged_as_failed();
 
   /// Empties the file and writes the header.
   void start(std::string_view header);
   void append(const Row& row);
-  /// Appends the row that next() of `other`, of the same kind, gave, with this number.
+  /// Appends the last row from next() of `other`, of the same kind, with this number.
   void append_stored(Results& other, std::uint64_t number);
-  /// What was appended is safe from the end of this program.
+  /// Appended rows survive a kill of this program.
   void flush();
-  /// … and of the machine.
+  /// … and a power failure.
   void finish();
 
  private:

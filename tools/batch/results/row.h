@@ -1,4 +1,4 @@
-/// The answer for one input, whatever it is written to.
+/// The answer for one input, for every kind of output.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ struct Row {
   std::string reason;  ///< why there is no answer, empty otherwise
   std::vector<Prediction> predictions;
   std::vector<float> features;
-  std::string damage{};  ///< of the image that the answer stands for, empty: none known
+  std::string damage{};  ///< of the image; empty: none known
 
   bool failed() const { return !reason.empty(); }
-  /// What the column `reason` says.
+  /// The text of the column `reason`.
   std::string remark() const { return failed() || damage.empty() ? reason : "damaged: " + damage; }
 };
 
-/// What a row holds besides number, path, status and reason.
+/// Columns of a row besides number, path, status and reason.
 struct RowShape {
   size_t top = 0;                  ///< columns for this many classes
   std::vector<size_t> features{};  ///< extents of an array of numbers: [D], [N, D], or none

@@ -34,7 +34,7 @@ Shard parse_shard(std::string_view text) {
 
 struct Launcher {
   const char* index;
-  const char* count;  ///< null: it does not say
+  const char* count;  ///< null: not set by it
 };
 constexpr std::array<Launcher, 3> kLaunchers{{{"SLURM_PROCID", "SLURM_NTASKS"},
                                               {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -47,14 +47,14 @@ size_t number_in(const Environment& environment, const char* name) {
   return *number;
 }
 
-/// Where a launcher tells us our place, out of `given` (0: it must know itself).
+/// The shard that a launcher sets, out of `given` (0: the launcher must give the number).
 std::optional<Shard> launched(const Launcher& launcher, const Environment& environment,
                               size_t given) {
   if (environment(launcher.index) == nullptr) return std::nullopt;
   const bool says = launcher.count != nullptr && environment(launcher.count) != nullptr;
   if (!says && launcher.count != nullptr) return std::nullopt;
   if (!says && given == 0)
-    fail_usage("the variable ", launcher.index, " is set, but how many parts there are is not; ",
+    fail_usage("the variable ", launcher.index, " is set, but the number of parts is not; ",
                "give --shards N, the job's completions, or --shard 0/1 to take everything");
   const size_t count = says ? number_in(environment, launcher.count) : given;
   const size_t index = number_in(environment, launcher.index);
@@ -73,9 +73,8 @@ void add_shard_options(cxxopts::Options& options) {
   options.add_options(
       "Many machines",
       {
-          {"shard", "take part I of N, counted from 0, and write OUT-0000I-of-0000N", text(),
-           "I/N"},
-          {"shards", "the number of parts; which one is ours, Slurm, Open MPI or Kubernetes say",
+          {"shard", "part I of N, counted from 0, written to OUT-0000I-of-0000N", text(), "I/N"},
+          {"shards", "number of parts; Slurm, Open MPI or Kubernetes set the index of this one",
            text(), "N"},
       });
 }
@@ -93,7 +92,7 @@ std::optional<Shard> find_shard(const cxxopts::ParseResult& arguments,
     if (auto shard = launched(launcher, environment, given)) return shard;
   if (given != 0)
     fail_usage("--shards ", given, " given, but none of the variables SLURM_PROCID, ",
-               "OMPI_COMM_WORLD_RANK and JOB_COMPLETION_INDEX says which part is ours; give ",
+               "OMPI_COMM_WORLD_RANK and JOB_COMPLETION_INDEX gives the index of this part; give ",
                "--shard I/", given);
   return std::nullopt;
 }

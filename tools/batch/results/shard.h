@@ -1,4 +1,4 @@
-/// Which part of the inputs is ours, when many machines share them.
+/// The part of the inputs that this process works on, if many machines share them.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace vit::tools {
 struct Shard {
   size_t index = 0;  ///< from 0
   size_t count = 1;
-  std::string source{};  ///< who said so, for people: "--shard", "SLURM_PROCID"
+  std::string source{};  ///< where it was given, for messages: "--shard", "SLURM_PROCID"
 
   bool operator==(const Shard& o) const { return index == o.index && count == o.count; }
 };
@@ -26,11 +26,11 @@ using Environment = std::function<const char*(const char* name)>;
 void add_shard_options(cxxopts::Options& options);
 
 /// From --shard I/N, else from the environment of Slurm, Open MPI or a Kubernetes indexed job (the
-/// latter with --shards N); none where nobody says that there are several.
+/// latter with --shards N); none if there is only one.
 std::optional<Shard> find_shard(const cxxopts::ParseResult& arguments,
                                 const Environment& environment);
 
-/// By a hash of the path: whoever lists other files meanwhile, a path is always the same shard's.
+/// By a hash of the path: a path always belongs to the same shard, whatever else is listed.
 bool is_ours(const Shard& shard, std::string_view path);
 
 /// The same on every machine and in every version.
@@ -39,14 +39,14 @@ std::uint64_t path_hash(std::string_view path);
 /// "out.csv" of shard 2 of 7: "out-00002-of-00007.csv".
 std::filesystem::path shard_file(const std::filesystem::path& output, const Shard& shard);
 
-/// What shard_file() has made: the output and the shard; none if it is no such name.
+/// The inverse of shard_file(): the output and the shard; none if it is no such name.
 struct ShardName {
   std::filesystem::path output;
   Shard shard;
 };
 std::optional<ShardName> parse_shard_file(const std::filesystem::path& file);
 
-/// Written when a shard is complete, removed when it is gone on with.
+/// Written when a shard is complete, removed when it is resumed.
 std::filesystem::path done_marker(const std::filesystem::path& file);
 
 }  // namespace vit::tools

@@ -14,7 +14,7 @@
 namespace vit::tools {
 namespace {
 
-constexpr int kPatience = 10'000;  // ms for a reader to let go
+constexpr int kPatience = 10'000;  // ms to wait for readers
 
 constexpr const char* kCreate =
     "CREATE TABLE results (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, path, "
@@ -48,14 +48,14 @@ std::string text_of(sqlite3_stmt* statement, int column) {
   return bytes == nullptr ? "" : std::string(bytes, size);
 }
 
-/// Whether part of the database stands in its write-ahead log.
+/// Whether part of the database is in its write-ahead log.
 bool has_log(const std::string& path) {
   std::error_code none;
   const auto size = std::filesystem::file_size(path + "-wal", none);
   return !none && size != 0;
 }
 
-/// Names the database as one that nobody changes: it is read without locks and side files.
+/// Opens the database as immutable: it is read without locks and side files.
 std::string immutable_uri(const std::string& path) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
   std::string uri = "file:";
@@ -75,7 +75,7 @@ std::string bytes_of(double number) {
   return bytes;
 }
 
-/// Of the row of kSelect, after others that have given `before`.
+/// Checksum of the row of kSelect, continued from `before`.
 std::uint32_t sum_of_row(sqlite3_stmt* row, std::uint32_t before) {
   for (int column = kId; column <= kPredictions; ++column) {
     const int type = sqlite3_column_type(row, column);
@@ -188,14 +188,14 @@ void SqliteFile::quick_check() {
 }
 
 std::string SqliteFile::cut_short() {
-  // What is missing of a page may stand in the write-ahead log; SQLite takes it for zeros
-  // otherwise.
+  // The missing part of a page may be in the write-ahead log; otherwise SQLite reads it as
+  // zeros.
   if (has_log(path_)) return "";
   const auto page = prepare("PRAGMA page_size");
   if (sqlite3_step(page.get()) != SQLITE_ROW) return sqlite3_errmsg(database_);
   const auto page_size = static_cast<std::uint64_t>(sqlite3_column_int64(page.get(), 0));
   if (std::filesystem::file_size(path_) % page_size == 0) return "";
-  return "its last page is cut short";
+  return "its last page is truncated";
 }
 
 std::optional<StoredRow> SqliteFile::next() {
@@ -258,8 +258,7 @@ void SqliteFile::check_row(std::optional<std::int64_t> id) {
         path_ + ": " + changed_rows_text(block_start_, std::max(rows_, block_start_ + !header)) +
         ", by the checksums in the table \"sums\"; if the change was made on purpose, remove them "
         "(sqlite3 " +
-        path_ +
-        " 'DROP TABLE sums') to go on with the file as it is; otherwise restore a copy of " +
+        path_ + " 'DROP TABLE sums') to accept the file; otherwise restore a copy of " +
         "it, or start again with --restart");
   }
   sum_ = 0;

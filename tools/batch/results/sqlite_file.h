@@ -26,12 +26,12 @@ class SqliteFile {
   SqliteFile(const SqliteFile&) = delete;
   SqliteFile& operator=(const SqliteFile&) = delete;
 
-  /// Looks into the database without changing it; only one of ours is then opened for writing,
-  /// unless it is only to be read.
+  /// Reads the database without changing it; if it is a file of results, it is then opened for
+  /// writing unless it is read-only.
   std::optional<std::string> read_header();
-  /// Throws DamagedRows if the header is not what was written. No row can be read afterwards.
+  /// Throws DamagedRows if the header does not match its checksum. No row can be read afterwards.
   void check_damage() { next(); }
-  /// Throws an Error if the database is damaged or its rows are not what was written.
+  /// Throws an Error if the database is damaged or its rows do not match their checksums.
   std::optional<StoredRow> next();
   /// A new database; the old one is removed.
   void start(std::string_view header);
@@ -40,10 +40,10 @@ class SqliteFile {
   void flush();
   void finish();
 
-  /// Moves what stands in the log of a database into its file, as far as its readers allow.
+  /// Checkpoints the log of a database into its file, as far as its readers allow.
   static void settle(const std::filesystem::path& path);
 
-  /// Appends the row that next() of `other` gave, with this number.
+  /// Appends the last row from next() of `other`, with this number.
   void append_stored(SqliteFile& other, std::uint64_t number);
 
  private:
@@ -58,7 +58,7 @@ class SqliteFile {
   void close();
   std::optional<std::string> look();
   void quick_check();
-  /// Empty, or what is wrong with the length of the file.
+  /// Empty, or the problem with the length of the file.
   std::string cut_short();
   void read_first_sum();
   void read_next_sum();

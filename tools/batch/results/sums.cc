@@ -68,7 +68,7 @@ std::optional<BlockSums::Block> BlockSums::parse_line(const std::string& line) {
   std::string sum;
   std::istringstream(line) >> block.end >> block.rows >> sum;
   block.sum = parse_checksum(sum).value_or(0);
-  // Written again it must be the same line, with the checksum of its own.
+  // Formatted again it must give the same line, with its checksum.
   if (line_of(block) != line + '\n') return std::nullopt;
   return block;
 }
@@ -91,7 +91,7 @@ void BlockSums::check(std::string_view bytes) {
       damage_ = file_.string() + ": " + changed_rows_text(last_.rows, block_->rows) +
                 ", by the checksums in " + path_.filename().string() +
                 "; if the change was made on purpose, remove " + path_.string() +
-                " to go on with the file as it is; otherwise restore a copy of the file, or start "
+                " to accept the file; otherwise restore a copy of the file, or start "
                 "again with --restart";
     last_ = *block_;
     sum_ = 0;
@@ -108,7 +108,7 @@ void BlockSums::open_to_write() {
 }
 
 void BlockSums::cut_lines(std::uint64_t length) {
-  // On the disk before the file grows again: lines of bytes that are gone must not come back.
+  // Synced before the file grows again: lines for removed bytes must not reappear.
   if (lseek(out_, 0, SEEK_END) != static_cast<off_t>(length) &&
       (::ftruncate(out_, static_cast<off_t>(length)) != 0 || ::fdatasync(out_) != 0))
     fail(path_.string(), ": cannot write: ", std::strerror(errno));

@@ -2,8 +2,8 @@
 ///
 /// One line for each block: its end (a byte offset), the rows of the file up to there, the CRC-32
 /// of its bytes, and the CRC-32 of the line itself. A block is what was written at once. Its line
-/// is written after it, so whatever ends the program leaves at most one block without a line; bytes
-/// after the last line are not checked. A torn line is not a line.
+/// is written after it, so that a kill leaves at most one block without a line; bytes after the
+/// last line are not checked. An incomplete line is ignored.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class DamagedRows : public Error {
   using Error::Error;
 };
 
-/// CRC-32 of `bytes`, which follow others that have given `before`.
+/// CRC-32 of `bytes`, continued from `before`.
 std::uint32_t checksum(std::string_view bytes, std::uint32_t before = 0);
 /// Eight hexadecimal digits, and back; none where they are not.
 std::string checksum_text(std::uint32_t sum);
@@ -42,9 +42,9 @@ class BlockSums {
   BlockSums(const BlockSums&) = delete;
   BlockSums& operator=(const BlockSums&) = delete;
 
-  /// Takes the bytes of the file in order, from its beginning.
+  /// Processes the bytes of the file in order, from its beginning.
   void check(std::string_view bytes);
-  /// Why the file is not what was written; empty: every whole block so far is.
+  /// Why the file does not match; empty: every whole block so far does.
   const std::string& damage() const { return damage_; }
 
   /// From here on the file grows: forgets the blocks that end after its first `size` bytes. `data`
@@ -52,7 +52,7 @@ class BlockSums {
   void go_on(int data, std::uint64_t size);
   /// The file is empty.
   void start();
-  /// Bytes that were written at the end of the file.
+  /// Bytes that were appended to the file.
   void add(std::string_view bytes);
   /// Ends a block, `rows` of the file are up to here. Throws an Error.
   void mark(std::uint64_t rows);

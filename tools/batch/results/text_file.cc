@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kReadSize = std::size_t{1} << 18;
 constexpr std::size_t kPendingSize = std::size_t{1} << 20;
-constexpr int kBetweenLooks = 100;                // ms, at the stop flag
+constexpr int kBetweenLooks = 100;                // ms between checks of the stop flag
 constexpr auto kGrace = std::chrono::seconds(1);  // for a reader, after a stop signal
 
 }  // namespace
@@ -54,7 +54,7 @@ std::optional<std::string> TextFile::read_header() {
   const auto header = complete ? header_of(format_, record_) : std::nullopt;
   if (header) return header;
   const bool damaged = !sums_->damage().empty();
-  // A header that was torn begins as ours does; anything else is somebody's file.
+  // An incomplete header starts like a complete one; anything else is a foreign file.
   const std::string ours = opening(format_, shape_, "{");
   const std::string_view start = std::string_view(ours).substr(0, columns ? ours.find('\n') : 20);
   lseek(file_, 0, SEEK_SET);
@@ -63,7 +63,7 @@ std::optional<std::string> TextFile::read_header() {
   whole_ = 0;
   read_more();
   const std::string_view there = std::string_view(buffer_).substr(0, start.size());
-  // The checksums are ours, so the file was.
+  // It has our checksums, so it was a file of results.
   if (damaged) fail(path_, ": its header is damaged; restore a copy of the file, or remove it");
   if (complete || !start.starts_with(there))
     fail(path_, ": exists and is not a file of results by vit; give another name, or remove it");
@@ -85,10 +85,10 @@ std::optional<StoredRow> TextFile::next() {
     return row;
   }
   whole_ -= record_.size();
-  // Only the last one may be torn; a line break can be part of what is torn.
+  // Only the last one may be incomplete; it may contain a line break.
   if (read_record())
     throw DamagedRows(path_ + ": row " + std::to_string(rows_ + 1) +
-                      " is damaged, and others come after it; start anew with --restart");
+                      " is damaged, and others come after it; start again with --restart");
   check_damage();
   return std::nullopt;
 }
@@ -187,8 +187,8 @@ void TextFile::cut() {
 }
 
 size_t TextFile::wait_for_reader() const {
-  // A pipe with room has room for this many bytes at least. Standard output may be shared with
-  // other programs, so it is not ours to make it non-blocking.
+  // A pipe that is ready accepts at least this many bytes. Standard output may be shared with other
+  // programs, so it must not be made non-blocking.
   constexpr size_t kRoom = PIPE_BUF;
   struct stat status {};
   const bool always = ::fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
@@ -211,7 +211,7 @@ void TextFile::write_all(std::string_view bytes) {
     if (count < 0) {
       const int error = errno;
       if (pipe_ && error == EPIPE) throw OutputClosed();
-      // What is there stays whole rows, also for those who read it as it is.
+      // The file keeps whole rows only, for readers of the file.
       if (!pipe_ && ::ftruncate(file_, static_cast<off_t>(whole_)) == 0) pending_.clear();
       fail(path_, ": cannot write: ", std::strerror(error));
     }

@@ -1,5 +1,5 @@
-/// Rows as lines of a file that only grows, so that whatever ends the program leaves whole rows and
-/// at most one torn one behind.
+/// Rows as lines of a file that only grows, so that a kill leaves whole rows and at most one
+/// incomplete row.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace vit::tools {
 
-/// Whoever reads standard output has not taken rows since a stop signal came.
+/// The reader of standard output has not read since a stop signal came.
 class OutputStalled : public Error {
  public:
   OutputStalled() : Error("standard output: nobody reads the rows") {}
@@ -21,38 +21,38 @@ class OutputStalled : public Error {
 
 class TextFile {
  public:
-  /// Opens or creates. `read_only`: the file must be there and need not be writable; nothing can be
+  /// Opens or creates. `read_only`: the file must exist and need not be writable; nothing can be
   /// appended. Throws an Error.
   TextFile(const std::filesystem::path& path, TextFormat format, const RowShape& shape,
            bool read_only = false);
-  /// Standard output, where nothing can be read. Throws OutputStalled where `stop` is true and
-  /// nobody takes the rows.
+  /// Standard output, where nothing can be read. Throws OutputStalled if `stop` is true and the
+  /// reader does not read.
   TextFile(TextFormat format, const RowShape& shape, const std::atomic<bool>* stop = nullptr);
   ~TextFile();
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;
 
-  /// The header that is there; none: the file is new, or was torn within its header. Throws an
-  /// Error if the file holds something else. To be called first.
+  /// The existing header; none: the file is new, or its header is incomplete. Throws an Error if
+  /// the file holds something else. Must be called first.
   std::optional<std::string> read_header();
-  /// Throws DamagedRows if what was read with the header is not what was written.
+  /// Throws DamagedRows if what was read with the header does not match its checksum.
   void check_damage() const;
-  /// The next of the rows that are there. Throws an Error if one before the last is damaged, or if
-  /// the file is not what was written by its checksums.
+  /// The next existing row. Throws an Error if one before the last is damaged, or if the file does
+  /// not match its checksums.
   std::optional<StoredRow> next();
-  /// Takes the row that next() gave, and all after it, for torn.
+  /// Treats the last row from next(), and all after it, as incomplete.
   void forget_from_here();
 
   /// Empties the file and writes its header.
   void start(std::string_view header);
-  /// `numbers_sum` is the checksum of numbers that stand elsewhere.
+  /// `numbers_sum` is the checksum of numbers that are stored elsewhere.
   void append(const Row& row, std::optional<std::uint32_t> numbers_sum = {});
-  /// Appends the row that next() of `other` gave, with this number.
+  /// Appends the last row from next() of `other`, with this number.
   void append_stored(const TextFile& other, std::uint64_t number);
   size_t pending_bytes() const { return pending_.size(); }
-  /// What was appended, to the operating system. Throws an Error; what was there stays whole.
+  /// Writes appended rows to the operating system. Throws an Error; existing rows stay whole.
   void flush();
-  /// A torn last row is cut off, all is flushed and on the disk.
+  /// Cuts an incomplete last row off, flushes and syncs.
   void finish();
 
  private:
@@ -62,7 +62,7 @@ class TextFile {
   void go_to_end();
   void cut();
   void write_all(std::string_view bytes);
-  /// Waits until standard output takes bytes; gives how many it takes without blocking.
+  /// Waits until standard output accepts bytes; returns how many it accepts without blocking.
   size_t wait_for_reader() const;
 
   std::string path_;
@@ -71,12 +71,12 @@ class TextFile {
   int file_ = -1;
   bool read_only_ = false;
   bool pipe_ = false;                        ///< cannot be read or cut
-  const std::atomic<bool>* stop_ = nullptr;  ///< ends the wait for who reads the pipe
-  bool at_end_ = false;                      ///< all rows are read, and the torn one cut off
-  std::string buffer_;                       ///< read, not yet taken
-  std::size_t taken_ = 0;                    ///< of the buffer
-  std::uint64_t whole_ = 0;                  ///< bytes of whole records so far
-  std::uint64_t rows_ = 0;                   ///< whole ones so far
+  const std::atomic<bool>* stop_ = nullptr;  ///< ends the wait for the reader of the pipe
+  bool at_end_ = false;      ///< all rows are read, and an incomplete one is cut off
+  std::string buffer_;       ///< read, not yet taken
+  std::size_t taken_ = 0;    ///< of the buffer
+  std::uint64_t whole_ = 0;  ///< bytes of whole records so far
+  std::uint64_t rows_ = 0;   ///< whole ones so far
   std::string record_;
   std::string pending_;            ///< appended, not yet written
   std::optional<BlockSums> sums_;  ///< of a file

@@ -1,0 +1,205 @@
+// EVA, DINOv3, Perception Encoder, RoPE-ViT, BEiT, CaiT, relpos and NaFlex, stage by stage against
+// timm, at the trained size and at another one.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "tests/support/golden.h"
+#include "tests/support/paths.h"
+#include "vit/model/load.h"
+#include "vit/model/model.h"
+#include "vit/model/runner.h"
+#include "weights/checkpoint.h"
+
+namespace vit {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct FamilyCase {
+  std::string folder;
+  size_t height = 0, width = 0;  // 0: as the checkpoint says
+  size_t patches = 0;            // NaFlex: image.png, resized to at most so many
+};
+
+std::string name_of(const ::testing::TestParamInfo<FamilyCase>& info) {
+  const auto& [folder, height, width, patches] = info.param;
+  if (patches != 0) return folder + "_sequence_" + std::to_string(patches);
+  return height == 0 ? folder : folder + "_" + std::to_string(height) + "x" + std::to_string(width);
+}
+
+/// The promise: every stage within this part of its largest value.
+constexpr double kStage = 1e-5;
+
+class Families : public ::testing::TestWithParam<FamilyCase> {
+ protected:
+  void SetUp() override {
+    const auto& [name, height, width, patches] = GetParam();
+    const fs::path folder = test::goldens() / "families" / name;
+    const auto checkpoint = weights::open(folder);
+    Recipe recipe = checkpoint.recipe;
+    const std::string size = std::to_string(height) + "x" + std::to_string(width);
+    std::string image = "image.png", expected = "expected.safetensors";
+    if (patches != 0) {
+      expected = "expected_sequence_" + std::to_string(patches) + ".safetensors";
+      recipe.resize = ResizeMode::kSquash;
+      recipe.resize_height = recipe.crop_height = height;
+      recipe.resize_width = recipe.crop_width = width;
+    } else if (height != 0) {  // the image has this size already
+      image = "image_" + size + ".png";
+      expected = "expected_" + size + ".safetensors";
+      recipe = scaled_to(recipe, height, width);
+      recipe.resize = ResizeMode::kNone;
+    }
+    expected_ = test::read_golden(folder / expected);
+    model_ = load_model(checkpoint,
+                        {.image_height = recipe.crop_height, .image_width = recipe.crop_width});
+    runner_ = std::make_unique<Runner>(model_, recipe);
+    runner_->prepare(read_image(folder / image));
+  }
+
+  void expect_stage(const std::string& name, ConstMatrixView got) {
+    const auto found = expected_.find(name);
+    ASSERT_NE(found, expected_.end()) << "no reference for " << name;
+    const std::vector<float>& want = found->second.values;
+    ASSERT_EQ(want.size(), got.rows * got.cols) << name;
+    double largest = 0.0, worst = 0.0;
+    for (size_t r = 0; r < got.rows; ++r)
+      for (size_t c = 0; c < got.cols; ++c) {
+        const double w = want[r * got.cols + c];
+        largest = std::max(largest, std::abs(w));
+        worst = std::max(worst, std::abs(w - got(r, c)));
+      }
+    EXPECT_LE(worst, kStage * largest)
+        << name << ": off by " << worst / largest << " of " << largest;
+    ++stages_;
+  }
+
+  std::map<std::string, test::GoldenTensor> expected_;
+  Model model_;
+  std::unique_ptr<Runner> runner_;
+  size_t stages_ = 0;
+};
+
+TEST_P(Families, EveryStageMatches) {
+  ModelTaps taps;
+  taps.pixels = [&](ConstMatrixView pixels) { expect_stage("pixels", pixels); };
+  taps.tokens = [&](ConstMatrixView tokens) { expect_stage("tokens", tokens); };
+  taps.encoder.attention = [&](size_t layer, ConstMatrixView attention) {
+    expect_stage("attention." + std::to_string(layer), attention);
+  };
+  taps.encoder.block = [&](size_t layer, ConstMatrixView tokens) {
+    expect_stage("block." + std::to_string(layer), tokens);
+  };
+  taps.class_layer = [&](size_t layer, ConstMatrixView attention, ConstMatrixView token) {
+    expect_stage("class_attention." + std::to_string(layer), attention);
+    expect_stage("class_block." + std::to_string(layer), token);
+  };
+  const std::span<const float> output = runner_->logits(&taps);
+  expect_stage("logits", {output.data(), 1, output.size()});
+  const std::vector<float> pooled = runner_->features(FeatureKind::kPooled);
+  expect_stage("pooled", {pooled.data(), 1, pooled.size()});
+  EXPECT_EQ(stages_, 8 + 2 * model_.head.class_layers.layers.size());
+}
+
+/// The tables of one head, as the reference spells them: an angle for each number of a head.
+Matrix spelt_out(const Rotary& rotary, const Matrix& table, size_t first, size_t patches) {
+  Matrix all(patches, rotary.head_width);
+  for (size_t i = 0; i < patches; ++i)
+    for (size_t e = 0; e < rotary.head_width; ++e) {
+      const float value = table(first + i, rotary.split_halves ? e % table.cols() : e);
+      // Neighbours: the sine of the first of a pair is stored negated.
+      const bool negated = &table == &rotary.sines && !rotary.split_halves && e % 2 == 0;
+      all(i, e) = negated ? -value : value;
+    }
+  return all;
+}
+
+TEST_P(Families, RotaryTablesMatch) {
+  for (size_t layer = 0; layer < model_.encoder.blocks.size(); ++layer) {
+    const Rotary* rotary = model_.encoder.blocks[layer].attention.front().attention.rotary.get();
+    EXPECT_EQ(rotary != nullptr,
+              expected_.contains("rope.sin") || expected_.contains("rope.sin.0"));
+    if (rotary == nullptr) continue;
+    const std::string of_layer = rotary->heads == 1 ? "" : "." + std::to_string(layer);
+    const size_t patches = rotary->cosines.rows() / rotary->heads;
+    expect_stage("rope.sin" + of_layer,
+                 spelt_out(*rotary, rotary->sines, 0, rotary->heads * patches));
+    expect_stage("rope.cos" + of_layer,
+                 spelt_out(*rotary, rotary->cosines, 0, rotary->heads * patches));
+  }
+}
+
+/// What is added to the score of each pair of tokens: [heads·T, T].
+Matrix spelt_out(const OffsetBias& bias) {
+  const size_t tokens = bias.tokens(), heads = bias.offsets.rows();
+  const auto [rows, cols] = bias.grid;
+  Matrix all(heads * tokens, tokens);
+  for (size_t h = 0; h < heads; ++h)
+    for (size_t q = 0; q < tokens; ++q)
+      for (size_t k = 0; k < tokens; ++k) {
+        float& value = all(h * tokens + q, k);
+        if (q < bias.prefix || k < bias.prefix) {
+          value = bias.of_prefix(h, q >= bias.prefix ? 1 : k >= bias.prefix ? 0 : 2);
+          continue;
+        }
+        const size_t a = q - bias.prefix, b = k - bias.prefix;
+        value = bias.offsets(
+            h, (b / cols + rows - 1 - a / cols) * (2 * cols - 1) + b % cols + cols - 1 - a % cols);
+      }
+  return all;
+}
+
+TEST_P(Families, RelativeBiasesMatch) {
+  for (size_t layer = 0; layer < model_.encoder.blocks.size(); ++layer) {
+    const OffsetBias* bias = model_.encoder.blocks[layer].attention.front().attention.offsets.get();
+    EXPECT_EQ(bias != nullptr, expected_.contains("bias") || expected_.contains("bias.0"));
+    if (bias == nullptr) continue;
+    const std::string of_layer = "bias." + std::to_string(layer);
+    expect_stage(expected_.contains("bias") ? "bias" : of_layer, spelt_out(*bias));
+  }
+}
+
+TEST_P(Families, TheAnswerIsTheSameWithAndWithoutTapsAndWorkers) {
+  ModelTaps taps;
+  taps.encoder.attention = [](size_t, ConstMatrixView) {};
+  const auto copied = [](std::span<const float> output) {
+    return std::vector<float>(output.begin(), output.end());
+  };
+  const auto tapped = copied(runner_->logits(&taps)), untapped = copied(runner_->logits());
+  ThreadPool pool(3);
+  runner_->set_pool(&pool);
+  EXPECT_EQ(tapped, untapped);
+  EXPECT_EQ(tapped, copied(runner_->logits()));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Timm, Families,
+    ::testing::Values(
+        FamilyCase{"eva02_small"}, FamilyCase{"eva02_small", 70, 42}, FamilyCase{"eva02_base"},
+        FamilyCase{"eva02_clip"}, FamilyCase{"eva02_clip", 80, 48},
+        FamilyCase{"eva02_clip_postnorm"}, FamilyCase{"eva_giant"}, FamilyCase{"eva_giant", 70, 42},
+        FamilyCase{"dinov3_small"}, FamilyCase{"dinov3_small", 80, 48}, FamilyCase{"dinov3_qkvb"},
+        FamilyCase{"dinov3_plus"}, FamilyCase{"dinov3_plus", 80, 48}, FamilyCase{"rope_axial"},
+        FamilyCase{"rope_axial", 80, 48}, FamilyCase{"rope_ape"}, FamilyCase{"rope_ape", 80, 48},
+        FamilyCase{"rope_mixed"}, FamilyCase{"rope_mixed", 80, 48}, FamilyCase{"rope_reg1_gap"},
+        FamilyCase{"rope_reg1_gap", 80, 48}, FamilyCase{"pe_core"}, FamilyCase{"pe_core", 80, 48},
+        FamilyCase{"pe_spatial"}, FamilyCase{"pe_spatial", 80, 48}, FamilyCase{"pe_lang"},
+        FamilyCase{"beit"}, FamilyCase{"beit", 96, 80}, FamilyCase{"beit", 80, 48},
+        FamilyCase{"beitv2"}, FamilyCase{"cait"}, FamilyCase{"relpos_mlp"},
+        FamilyCase{"relpos_mlp", 80, 48}, FamilyCase{"relpos_cls"}, FamilyCase{"relpos_bias_table"},
+        FamilyCase{"relpos_rpn"}, FamilyCase{"srelpos"}, FamilyCase{"srelpos", 80, 48},
+        FamilyCase{"naflex_gap"}, FamilyCase{"naflex_gap", 80, 48},
+        FamilyCase{"naflex_gap", 64, 96, 24}, FamilyCase{"naflex_gap", 80, 112, 35},
+        FamilyCase{"naflex_par_gap"}, FamilyCase{"naflex_par_gap", 64, 96, 24},
+        FamilyCase{"naflex_parfac_gap"}, FamilyCase{"naflex_parfac_gap", 64, 96, 24},
+        FamilyCase{"naflex_map"}, FamilyCase{"naflex_map", 64, 96, 24}, FamilyCase{"naflex_siglip"},
+        FamilyCase{"naflex_siglip", 64, 96, 24}),
+    name_of);
+
+}  // namespace
+}  // namespace vit

@@ -1,0 +1,178 @@
+// Files of EVA, DINOv3, BEiT, CaiT, RoPE-ViT and Perception Encoder in the layouts of transformers
+// and of their authors: what they are, by their tensors and configs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tests/support/paths.h"
+#include "tests/weights/support.h"
+#include "tests/weights/timm_names.h"
+#include "tests/weights/truth.h"
+#include "weights/checkpoint.h"
+#include "weights/known/architectures.h"
+
+namespace vit::weights {
+namespace {
+
+using test::Folder;
+using testing::Each;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Checkpoint open_family(const std::string& path, size_t heads = 0) {
+  return open(vit::test::goldens() / "families" / path, {.heads = heads});
+}
+
+TEST(FamilyLayouts, Dinov3OfTransformersTurnsByItsTheta) {
+  for (const auto* name : {"hf_dinov3", "hf_dinov3_gated"}) {
+    const Checkpoint checkpoint = open_family(name);
+    const EncoderConfig& encoder = checkpoint.config.encoder;
+    EXPECT_EQ(checkpoint.layout, "Hugging Face DINOv3");
+    EXPECT_EQ(encoder.rotary,
+              (RotaryConfig{
+                  .kind = RotaryKind::kNormalized, .temperature = 100.0f, .split_halves = true}));
+    EXPECT_EQ(encoder.heads, 2u);
+    EXPECT_TRUE(encoder.qkv_bias && !encoder.key_bias && encoder.layer_scale);
+    EXPECT_FLOAT_EQ(encoder.norm_eps, 1e-5f);
+    EXPECT_EQ(encoder.gated_mlp, std::string(name) == "hf_dinov3_gated");
+    EXPECT_EQ(encoder.mlp_width, 128u);
+    EXPECT_EQ(checkpoint.config.embedding.prefix.size(), 5u);
+    EXPECT_EQ(checkpoint.config.head.pooling, Pooling::kClass);
+    EXPECT_EQ(checkpoint.config.head.classes, 0u);
+    EXPECT_EQ(checkpoint.recipe.resize, ResizeMode::kSquash);
+    EXPECT_EQ(checkpoint.recipe.interpolation, Interpolation::kBilinear);
+    EXPECT_THAT(checkpoint.unused, testing::ElementsAre("embeddings.mask_token"));
+  }
+}
+
+TEST(FamilyLayouts, BeitOfTransformersHasItsOwnRuleForOtherSizes) {
+  for (const auto* name : {"hf_beit", "hf_beit_new_names", "hf_data2vec_vision"}) {
+    SCOPED_TRACE(name);
+    const Checkpoint checkpoint = open_family(name);
+    const EncoderConfig& encoder = checkpoint.config.encoder;
+    EXPECT_EQ(checkpoint.layout, "Hugging Face BEiT");
+    EXPECT_EQ(encoder.relative_bias,
+              (RelativeBiasConfig{.kind = RelativeBiasKind::kTable,
+                                  .class_rows = true,
+                                  .grid = {4, 4},
+                                  .resampling = RelativeResampling::kBilinear}));
+    EXPECT_EQ(encoder.heads, 4u);
+    EXPECT_TRUE(encoder.qkv_bias && !encoder.key_bias && encoder.layer_scale);
+    EXPECT_FLOAT_EQ(encoder.norm_eps, 1e-12f);
+    EXPECT_EQ(checkpoint.config.head.pooling, Pooling::kMean);
+    EXPECT_TRUE(checkpoint.config.head.pooled_norm && !checkpoint.config.head.final_norm);
+    EXPECT_EQ(checkpoint.recipe.resize, ResizeMode::kSquash);
+    EXPECT_EQ(checkpoint.recipe.interpolation, std::string(name) == "hf_data2vec_vision"
+                                                   ? Interpolation::kBicubic
+                                                   : Interpolation::kBilinear);
+    EXPECT_THAT(checkpoint.unused, Each(HasSubstr("relative_position_index")));
+    EXPECT_EQ(checkpoint.labels.size(), 10u);
+  }
+}
+
+TEST(FamilyLayouts, Dinov3OfMetaSaysItsPeriodsAndTheySayTheHeads) {
+  const Checkpoint checkpoint = open_family("original_dinov3/dinov3.pth");
+  const EncoderConfig& encoder = checkpoint.config.encoder;
+  EXPECT_EQ(checkpoint.layout, "DINOv3");
+  EXPECT_TRUE(encoder.rotary.stored_periods && encoder.rotary.split_halves);
+  EXPECT_EQ(encoder.rotary.kind, RotaryKind::kNormalized);
+  EXPECT_EQ(encoder.heads, 2u);
+  EXPECT_FALSE(encoder.key_bias);
+  EXPECT_FLOAT_EQ(encoder.norm_eps, 1e-5f);
+  EXPECT_EQ(checkpoint.config.head.pooling, Pooling::kClass);
+  EXPECT_FLOAT_EQ(checkpoint.recipe.mean[0], 0.485f);
+  EXPECT_EQ(checkpoint.recipe.crop_height, 256u);
+}
+
+TEST(FamilyLayouts, Eva02OfItsAuthorsTurnsOnItsPretrainingGrid) {
+  const Checkpoint checkpoint = open_family("original_eva02/eva02.pt");
+  EXPECT_EQ(checkpoint.layout, "EVA-02");
+  EXPECT_EQ(checkpoint.config.encoder.rotary,
+            (RotaryConfig{.kind = RotaryKind::kAxial, .reference = {16, 16}}));
+  EXPECT_EQ(checkpoint.config.encoder.heads, 2u);
+  EXPECT_TRUE(checkpoint.config.encoder.gated_mlp && !checkpoint.config.encoder.key_bias);
+  EXPECT_EQ(checkpoint.config.embedding.position_resampling, PositionResampling::kBicubic);
+  EXPECT_EQ(checkpoint.config.head.pooling, Pooling::kMean);
+  EXPECT_EQ(checkpoint.recipe.resize, ResizeMode::kSquash);
+  EXPECT_THAT(checkpoint.unused, Each(HasSubstr("rope.freqs_")));
+}
+
+TEST(FamilyLayouts, PerceptionEncoderOfMetaTurnsByPlainIndices) {
+  const Checkpoint checkpoint = open_family("original_pe_core/PE-Core.pt", 2);
+  EXPECT_EQ(checkpoint.layout, "Perception Encoder");
+  EXPECT_EQ(checkpoint.config.encoder.rotary,
+            (RotaryConfig{.kind = RotaryKind::kAxial, .offset = 1.0f, .columns_first = true}));
+  EXPECT_EQ(checkpoint.config.head.pooling, Pooling::kAttention);
+  EXPECT_EQ(checkpoint.config.head.pool_heads, 8u);
+  EXPECT_TRUE(checkpoint.config.head.pool_prefix && !checkpoint.config.head.head_bias);
+  EXPECT_EQ(checkpoint.config.embedding.position_resampling, PositionResampling::kBilinear);
+  EXPECT_EQ(checkpoint.recipe.resize, ResizeMode::kSquash);
+  EXPECT_EQ(checkpoint.recipe.interpolation, Interpolation::kBilinear);
+  EXPECT_FLOAT_EQ(checkpoint.recipe.mean[0], 0.5f);
+}
+
+TEST(FamilyLayouts, CaitAndRopeOfTheirAuthorsOpen) {
+  const Checkpoint cait = open_family("original_cait/XXS24_224.pth");
+  EXPECT_EQ(cait.config.encoder.attention, AttentionKind::kTalkingHeads);
+  EXPECT_EQ(cait.config.encoder.heads, 4u);
+  EXPECT_EQ(cait.config.head.class_layers, 2u);
+  EXPECT_TRUE(cait.config.embedding.prefix.empty());
+  EXPECT_EQ(cait.recipe.resize_height, cait.recipe.crop_height);
+  EXPECT_THAT(cait.unused, IsEmpty());
+
+  const Checkpoint rope = open_family("original_rope_mixed/rope_mixed.pth", 2);
+  EXPECT_EQ(rope.layout, "RoPE-ViT");
+  EXPECT_EQ(rope.config.encoder.rotary,
+            (RotaryConfig{.kind = RotaryKind::kLearned, .columns_first = true}));
+  EXPECT_EQ(rope.at("rope.freqs").shape(), (Shape{2, 2, 2, 8}));
+  EXPECT_FLOAT_EQ(rope.recipe.mean[0], 0.485f);
+}
+
+/// A shrunken model of an architecture in a file of this name, without a config.
+std::string open_bare(const Folder& folder, const std::string& architecture,
+                      const std::string& file) {
+  const Arguments shrunken{
+      {"embed_dim", "48"}, {"depth", "2"}, {"num_heads", "3"}, {"num_classes", "7"}};
+  const Architecture& known = *find_architecture(architecture);
+  const ModelConfig config = config_of(architecture, shrunken);
+  const auto path = folder.write(
+      file, test::safetensors(test::timm_names(known, config, test::truth_of(config))));
+  return test::error_of(folder, [&] { open(path, {.heads = 3}); });
+}
+
+TEST(FamilyLayouts, ABareFileWhosePositionsAreNotInItNeedsItsName) {
+  const Folder folder;
+  for (const auto* name :
+       {"eva02_tiny_patch14_224", "eva_giant_patch14_224", "vit_small_patch16_dinov3",
+        "vit_small_patch16_dinov3_qkvb", "vit_small_patch16_rope_224",
+        "vit_pe_core_base_patch16_224", "vit_pe_spatial_base_patch16_512"})
+    EXPECT_THAT(open_bare(folder, name, "weights.safetensors"),
+                HasSubstr("whether and how it rotates positions is not in its tensors; name the "
+                          "file after its architecture"))
+        << name;
+}
+
+TEST(FamilyLayouts, ABareFileIsRecognisedByItsTensors) {
+  const Folder folder;
+  const auto bare = [&](const std::string& name) {
+    EXPECT_EQ(open_bare(folder, name, "weights.safetensors"), "") << name;
+    return open(folder.path("weights.safetensors"), {.heads = 3}).config;
+  };
+  const ModelConfig beit = bare("beit_base_patch16_224");
+  EXPECT_EQ(beit.encoder.relative_bias.kind, RelativeBiasKind::kTable);
+  EXPECT_EQ(beit.encoder.relative_bias.grid, (GridSize{14, 14}));
+  EXPECT_EQ(beit.embedding.image_height, 224u);
+  EXPECT_EQ(bare("cait_xxs24_224").head.class_layers, 2u);
+  EXPECT_EQ(bare("vit_relpos_small_patch16_224").encoder.relative_bias.kind,
+            RelativeBiasKind::kLogMlp);
+  EXPECT_TRUE(bare("vit_srelpos_small_patch16_224").encoder.relative_bias.shared);
+  EXPECT_EQ(bare("vit_small_patch16_rope_mixed_224").encoder.rotary.kind, RotaryKind::kLearned);
+  EXPECT_EQ(bare("naflexvit_base_patch16_gap").embedding.position_grid, (GridSize{16, 16}));
+  EXPECT_EQ(bare("naflexvit_base_patch16_parfac_gap").embedding.positions,
+            PositionKind::kFactorized);
+}
+
+}  // namespace
+}  // namespace vit::weights

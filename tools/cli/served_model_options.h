@@ -1,0 +1,11 @@
+/// The options of a model to which strangers send images.
+#pragma once
+
+#include "tools/cli/options.h"
+
+namespace vit::tools {
+
+/// Those of add_model_options(), with a lower default of --max-pixels.
+void add_served_model_options(cxxopts::Options& options);
+
+}  // namespace vit::tools

@@ -1,0 +1,79 @@
+#include "tools/eval/calibrate.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <deque>
+
+#include "tools/output/format.h"
+#include "weights/checkpoint.h"
+#include "weights/save.h"
+#include "weights/store.h"
+#include "weights/tensor_list.h"
+
+namespace vit::tools {
+namespace {
+
+double log_temperature_at(double point) {
+  const double share = point / static_cast<double>(TemperatureFit::kPoints - 1);
+  return std::lerp(std::log(TemperatureFit::kLowest), std::log(TemperatureFit::kHighest), share);
+}
+
+/// The weight times `factor`; its numbers are kept in `storage`.
+weights::Weight scaled_weight(const weights::Weight& weight, float factor,
+                              std::deque<std::vector<float>>& storage) {
+  std::vector<float>& numbers = storage.emplace_back(weight.size());
+  weight.read_rows(0, weight.rows(), numbers.data());
+  for (float& number : numbers) number *= factor;
+  return weights::Tensor{.shape = weight.shape(),
+                         .strides = weights::contiguous_strides(weight.shape()),
+                         .data = reinterpret_cast<const std::byte*>(numbers.data())};
+}
+
+}  // namespace
+
+std::vector<double> TemperatureFit::losses(std::span<const float> logits, size_t truth) {
+  assert(truth < logits.size());
+  const double largest = *std::ranges::max_element(logits);
+  std::vector<double> losses(kPoints);
+  for (size_t i = 0; i < kPoints; ++i) {
+    const double inverse = std::exp(-log_temperature_at(static_cast<double>(i)));
+    double sum = 0.0;
+    for (const float logit : logits) sum += std::exp((logit - largest) * inverse);
+    losses[i] = std::log(sum) - (logits[truth] - largest) * inverse;
+  }
+  return losses;
+}
+
+void TemperatureFit::add(std::span<const double> losses) {
+  for (size_t i = 0; i < kPoints; ++i) sums_[i] += losses[i];
+}
+
+double TemperatureFit::temperature() const {
+  const auto best = static_cast<size_t>(std::ranges::min_element(sums_) - sums_.begin());
+  double at = static_cast<double>(best);
+  if (best > 0 && best + 1 < kPoints) {
+    const double before = sums_[best - 1], here = sums_[best], after = sums_[best + 1];
+    const double curvature = before - 2.0 * here + after;
+    if (curvature > 0.0) at += 0.5 * (before - after) / curvature;
+  }
+  return std::exp(log_temperature_at(at));
+}
+
+void save_calibrated(const std::string& model, size_t heads, double temperature,
+                     const std::filesystem::path& output) {
+  const weights::Checkpoint checkpoint =
+      weights::open(weights::find_model(model), {.heads = heads});
+  weights::Checkpoint calibrated = checkpoint;
+  std::deque<std::vector<float>> storage;
+  weights::for_each_tensor(checkpoint.config, [&](const weights::TensorSpec& spec) {
+    if (spec.part != weights::TensorPart::kClassifier) return;
+    if (const weights::Weight* weight = checkpoint.find(spec.name))
+      calibrated.add(spec.name,
+                     scaled_weight(*weight, static_cast<float>(1.0 / temperature), storage));
+  });
+  calibrated.metadata["temperature"] = formatted("%.6g", temperature);
+  weights::save(output, calibrated, {.dtype = weights::lossless_dtype(checkpoint)});
+}
+
+}  // namespace vit::tools

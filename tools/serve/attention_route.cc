@@ -1,0 +1,128 @@
+/// POST /v1/attention: a picture, the explorer, or its numbers.
+#include <memory>
+
+#include "tools/attention/explainer.h"
+#include "tools/attention/maps.h"
+#include "tools/attention/picture.h"
+#include "tools/cli/gradient_model.h"
+#include "tools/cli/usage_error.h"
+#include "tools/draw/canvas.h"
+#include "tools/explorer/page.h"
+#include "tools/serve/routes.h"
+#include "tools/serve/status_error.h"
+#include "vit/base/text.h"
+
+namespace vit::tools::serve {
+namespace {
+
+enum class Form { kPicture, kPage, kNumbers };
+
+/// One request under way.
+struct Look {
+  std::shared_ptr<Exchange> exchange;  ///< in whose request the image may lie
+  Inputs inputs;
+  Form form = Form::kPicture;
+  MapSettings map;
+  Reply reply;
+};
+
+Form read_form(const std::string& text) {
+  if (text == "png") return Form::kPicture;
+  if (text == "html") return Form::kPage;
+  if (text == "json") return Form::kNumbers;
+  fail_request(400, "'format' is '", text, "', expected png, html or json");
+}
+
+MapMethod read_method(const std::string& text) {
+  if (text == "relevance") return MapMethod::kRelevance;
+  if (text == "attention") return MapMethod::kAttention;
+  if (text == "rollout") return MapMethod::kRollout;
+  fail_request(400, "'method' is '", text, "', expected relevance, attention or rollout");
+}
+
+MapSettings read_map(const Request& request, const Json& fields, bool can_explain) {
+  MapSettings map;
+  const auto given = [&](const char* name) { return setting(request, fields, name); };
+  map.method = can_explain ? MapMethod::kRelevance : MapMethod::kAttention;
+  if (given("layer") || given("head") || given("query")) map.method = MapMethod::kAttention;
+  if (const auto text = given("method")) map.method = read_method(*text);
+  if (map.method == MapMethod::kRelevance && !can_explain)
+    fail_request(422, "class relevance is not defined for this model");
+  if (const auto text = given("layer")) {
+    map.layer = to_number<long>(*text);
+    if (!map.layer) fail_request(400, "'layer' is '", *text, "', expected a whole number");
+  }
+  if (const auto text = given("head")) {
+    map.head = to_number<size_t>(*text);
+    if (!map.head) fail_request(400, "'head' is '", *text, "', expected a number from 0");
+  }
+  if (const auto text = given("query")) {
+    try {
+      map.query = parse_query(*text);
+    } catch (const UsageError&) {
+      fail_request(400, "'query' is '", *text,
+                   "', expected cls, distillation, register:N, mean, pool, ROW,COL or x:PX,y:PX");
+    }
+  }
+  map.target = given("class").value_or("");
+  return map;
+}
+
+Reply picture(const ServedModel& model, const ImageAnalysis& analysis, const MapSettings& map) {
+  const Explainer* explainer = map.method == MapMethod::kRelevance ? &model.explainer() : nullptr;
+  try {
+    const MapSheet sheet = make_maps(model.classifier, analysis, map, explainer);
+    return {.body = encode_picture(draw_maps(model.name, analysis, sheet, {}), ".png"),
+            .content_type = "image/png"};
+  } catch (const Error& error) {
+    fail_request(422, error.what());  // no such layer, head, token or class
+  }
+}
+
+void look(const ServedModel& model, const Context& context, Runner& runner, Look& work) {
+  const NamedImage& input = work.inputs.images.front();
+  const patch::Image image = decode_input(input, context.settings.pixels);
+  const ImageAnalysis analysis = analyze_decoded(model.classifier, runner, input.name, image);
+  if (work.form == Form::kPicture) {
+    work.reply = picture(model, analysis, work.map);
+    return;
+  }
+  const bool explains = explainable(model.classifier.config());
+  const ExplorerInput explorer{
+      model.classifier, analysis,
+      explains ? relevance_of_answers(model.classifier, model.explainer(), analysis)
+               : std::vector<ClassRelevance>()};
+  if (work.form == Form::kPage)
+    work.reply = {.body = explorer_page(explorer), .content_type = "text/html; charset=utf-8"};
+  else
+    work.reply = {.body = explorer_json(explorer) + "\n"};
+}
+
+}  // namespace
+
+void answer_attention(const Call& call) {
+  const Request& request = call.request();
+  auto work = std::make_shared<Look>();
+  work->exchange = call.exchange;
+  work->inputs = read_inputs(request, 1);
+  const Json& fields = work->inputs.fields;
+  const ModelPtr model = call.context.models.find(setting(request, fields, "model").value_or(""));
+  try {
+    check_attention_size(model->classifier);
+  } catch (const Error& error) {
+    fail_request(422, error.what());
+  }
+  work->form = read_form(setting(request, fields, "format").value_or("png"));
+  work->map = read_map(request, fields, explainable(model->classifier.config()));
+  const Context context = call.context;
+  run_images(call, {.model = model,
+                    .count = 1,
+                    .work = [=](size_t, Runner& runner) { look(*model, context, runner, *work); },
+                    .reply =
+                        [=](const std::vector<std::exception_ptr>& problems) {
+                          if (problems.front()) std::rethrow_exception(problems.front());
+                          return work->reply;
+                        }});
+}
+
+}  // namespace vit::tools::serve

@@ -1,0 +1,58 @@
+/// What the interfaces of the service work with.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/serve/http/server.h"
+#include "tools/serve/inputs.h"
+#include "tools/serve/metrics.h"
+#include "tools/serve/models.h"
+#include "vit/serving/work_queue.h"
+
+namespace vit::tools::serve {
+
+struct ServiceSettings {
+  size_t most_images = 16;  ///< in one request
+  PixelLimits pixels{};
+  std::vector<std::string> token_hashes{};  ///< SHA-256; empty: everybody may ask
+};
+
+struct Context {
+  const ServiceSettings& settings;
+  const Models& models;
+  serving::WorkQueue& queue;
+  Metrics& metrics;
+  const Server& server;
+};
+
+/// One request to one interface.
+struct Call {
+  const Context& context;
+  const std::shared_ptr<Exchange>& exchange;
+  std::string model{};  ///< where the address names it
+
+  const Request& request() const { return exchange->request(); }
+};
+
+/// The images of a request as jobs of the queue. Answers 429 if there is no room, 504 if one of
+/// them waited for too long.
+struct ImageJobs {
+  ModelPtr model;
+  size_t count = 0;
+  std::function<void(size_t index, Runner& runner)> work;  ///< in any worker; may throw
+  /// When all are done: makes the answer. `problems[i]` is what image i threw.
+  std::function<Reply(const std::vector<std::exception_ptr>& problems)> reply;
+};
+void run_images(const Call& call, ImageJobs jobs);
+
+/// What an exception says to a client.
+struct Problem {
+  int status = 500;
+  std::string message;
+};
+Problem problem_of(const std::exception_ptr& exception);
+
+}  // namespace vit::tools::serve

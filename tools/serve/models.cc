@@ -1,0 +1,75 @@
+#include "tools/serve/models.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tools/serve/status_error.h"
+
+namespace vit::tools::serve {
+namespace {
+
+std::shared_ptr<const ModelList> load_all(const std::vector<ModelChoice>& choices,
+                                          const ModelSettings& settings) {
+  auto list = std::make_shared<ModelList>();
+  for (const auto& [name, model] : choices) {
+    ModelSettings own = settings;
+    own.model = model;
+    Classifier classifier = load_classifier(own);
+    const std::string shown = name.empty() ? classifier.name() : name;
+    if (std::ranges::any_of(*list, [&](const ModelPtr& other) { return other->name == shown; }))
+      fail("two models are called '", shown, "'; give one of them another name with -m NAME=MODEL");
+    list->push_back(std::make_shared<ServedModel>(shown, std::move(own), std::move(classifier)));
+  }
+  return list;
+}
+
+}  // namespace
+
+const Explainer& ServedModel::explainer() const {
+  std::call_once(once_,
+                 [&] { explainer_ = std::make_unique<const Explainer>(settings_, classifier); });
+  return *explainer_;
+}
+
+std::shared_ptr<const Classifier> classifier_of(const ModelPtr& model) {
+  return {model, &model->classifier};
+}
+
+ModelChoice parse_model_choice(const std::string& text) {
+  const size_t equals = text.find('=');
+  std::error_code ignored;
+  const bool named = equals != text.npos && equals != 0 && text.find('/') > equals &&
+                     !std::filesystem::exists(text, ignored);
+  if (!named) return {"", text};
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+Models::Models(std::vector<ModelChoice> choices, ModelSettings settings)
+    : choices_(std::move(choices)),
+      settings_(std::move(settings)),
+      list_(load_all(choices_, settings_)) {
+  settings_.quiet = true;  // said once
+}
+
+std::shared_ptr<const ModelList> Models::list() const {
+  const std::lock_guard lock(mutex_);
+  return list_;
+}
+
+ModelPtr Models::find(const std::string& name) const {
+  const auto models = list();
+  if (name.empty()) return models->front();
+  const auto found = std::ranges::find(*models, name, [](const ModelPtr& m) { return m->name; });
+  if (found != models->end()) return *found;
+  std::string names;
+  for (const ModelPtr& model : *models) names += (names.empty() ? "" : ", ") + model->name;
+  fail_request(404, "there is no model '", name, "'; this server has ", names);
+}
+
+void Models::reload() {
+  auto fresh = load_all(choices_, settings_);
+  const std::lock_guard lock(mutex_);
+  list_.swap(fresh);
+}
+
+}  // namespace vit::tools::serve

@@ -1,0 +1,194 @@
+// The page of vit serve: images in, answers and the explorer out. Nothing is kept beyond this visit.
+"use strict";
+const $ = (id) => document.getElementById(id);
+const state = { entries: [], current: null, model: "", token: "", pending: [] };
+
+function say(text, bad = false) {
+  $("status").textContent = text;
+  $("status").classList.toggle("bad", bad);
+}
+
+const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
+
+// A request to the server. A busy one is asked again.
+async function ask(path, options = {}) {
+  const headers = { ...options.headers };
+  if (state.token) headers.Authorization = `Bearer ${state.token}`;
+  for (let tries = 0; ; ++tries) {
+    const answer = await fetch(path, { ...options, headers });
+    if (answer.status === 401) {
+      $("token-form").hidden = false;
+      $("token").focus();
+    }
+    if (answer.ok) return answer;
+    if (answer.status === 429 && tries < 20) {
+      await pause(Number(answer.headers.get("Retry-After")) || 1);
+      continue;
+    }
+    const text = await answer.text();
+    let message = `the server answered with status ${answer.status}`;
+    try { message = JSON.parse(text).error.message; } catch { /* not from this server */ }
+    throw new Error(message);
+  }
+}
+
+const post = (path, entry) =>
+  ask(`${path}&model=${encodeURIComponent(state.model)}&name=${encodeURIComponent(entry.name)}`,
+    { method: "POST", body: entry.file, headers: { "Content-Type": "application/octet-stream" } });
+
+function percent(share) {
+  return `${(100 * share).toFixed(share < 0.0995 ? 2 : 1)} %`;
+}
+
+function showAnswers(entry) {
+  const found = entry.answers[state.model];
+  $("answers").replaceChildren(...(found ? found.predictions : []).map(({ label, probability }) => {
+    const item = document.createElement("li"), bar = document.createElement("span");
+    const name = document.createElement("span"), share = document.createElement("span");
+    bar.className = "bar";
+    bar.style.width = `${100 * probability}%`;
+    name.className = "label";
+    name.textContent = label;
+    share.className = "share";
+    share.textContent = percent(probability);
+    item.append(bar, name, share);
+    return item;
+  }));
+  $("note").textContent = found && found.damaged ? `The file is damaged: ${found.damaged}` : "";
+}
+
+function showHistory() {
+  $("history").hidden = state.entries.length < 2;
+  $("entries").replaceChildren(...state.entries.map((entry) => {
+    const item = document.createElement("li"), button = document.createElement("button");
+    const image = document.createElement("img"), text = document.createElement("span");
+    const best = entry.answers[state.model]?.predictions[0]?.label ?? entry.name;
+    button.type = "button";
+    image.src = entry.url;
+    image.alt = "";
+    text.textContent = best;
+    button.title = `${entry.name}: ${best}`;
+    button.setAttribute("aria-current", entry === state.current);
+    button.addEventListener("click", () => show(entry));
+    button.append(image, text);
+    item.append(button);
+    return item;
+  }));
+}
+
+async function classify(entry) {
+  if (entry.answers[state.model]) return;
+  const model = state.model;
+  const answer = await (await post("/v1/classify?k=5", entry)).json();
+  entry.answers[model] = answer.images[0];
+}
+
+// The explorer as a document of its own, under the policy of this page.
+async function explore(entry) {
+  const key = `${state.model}/${entry.number}`;
+  if ($("explorer").dataset.key === key) return;
+  const answer = await post("/v1/attention?format=html", entry);
+  const url = URL.createObjectURL(await answer.blob());
+  if (entry !== state.current) return URL.revokeObjectURL(url);
+  const frame = $("explorer");
+  if (frame.dataset.url) URL.revokeObjectURL(frame.dataset.url);
+  frame.dataset.key = key;
+  frame.dataset.url = url;
+  frame.src = url;
+  $("explore").hidden = false;
+}
+
+function fitFrame() {
+  const page = $("explorer").contentDocument;
+  if (!page || !page.body) return;
+  const theme = document.documentElement.dataset.theme;
+  if (theme) page.documentElement.dataset.theme = theme;
+  const fit = () => { $("explorer").style.height = `${page.body.scrollHeight + 8}px`; };
+  new page.defaultView.ResizeObserver(fit).observe(page.body);
+  fit();
+}
+
+async function show(entry) {
+  state.current = entry;
+  $("result").hidden = false;
+  $("photo").src = entry.url;
+  $("photo").alt = entry.name;
+  $("name").textContent = entry.name;
+  showAnswers(entry);
+  showHistory();
+  try {
+    if (!entry.answers[state.model]) say(`${entry.name}: waiting for the answer`);
+    await classify(entry);
+    showHistory();
+    if (entry !== state.current) return;
+    showAnswers(entry);
+    const best = entry.answers[state.model].predictions[0];
+    say(best ? `${entry.name}: ${best.label}, ${percent(best.probability)}` : `${entry.name}: no answer`);
+    await explore(entry);
+  } catch (error) {
+    if (entry !== state.current) return;
+    $("explore").hidden = true;
+    $("explorer").dataset.key = "";
+    say(error.message, true);
+  }
+}
+
+async function add(files) {
+  const images = [...files].filter((file) => file.type.startsWith("image/") || !file.type);
+  if (!images.length) return say("There is no image among these files.", true);
+  const fresh = images.map((file) => ({
+    file, name: file.name || "pasted image", url: URL.createObjectURL(file), answers: {}, number: ++add.count,
+  }));
+  state.entries.push(...fresh);
+  await show(fresh[0]);
+  for (const entry of fresh.slice(1)) await classify(entry).catch(() => {});
+  showHistory();
+}
+add.count = 0;
+
+async function start() {
+  try {
+    const models = (await (await ask("/v1/models")).json()).data.filter((model) => model.classes > 0);
+    $("token-form").hidden = true;
+    $("model").replaceChildren(...models.map(({ id }) => new Option(id, id)));
+    state.model = $("model").value;
+    say("");
+  } catch (error) {
+    say(error.message, true);
+  }
+}
+
+$("choose").addEventListener("click", () => $("files").click());
+$("photograph").addEventListener("click", () => $("camera").click());
+for (const id of ["files", "camera"])
+  $(id).addEventListener("change", () => {
+    add($(id).files);
+    $(id).value = "";
+  });
+$("model").addEventListener("change", () => {
+  state.model = $("model").value;
+  if (state.current) show(state.current);
+});
+$("token-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  state.token = $("token").value;
+  start();
+});
+$("theme").addEventListener("click", () => {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  const page = $("explorer").contentDocument;
+  if (page) page.documentElement.dataset.theme = root.dataset.theme;
+});
+$("explorer").addEventListener("load", fitFrame);
+document.addEventListener("paste", (event) => {
+  if (event.clipboardData.files.length) add(event.clipboardData.files);
+});
+for (const [name, over] of [["dragover", true], ["dragleave", false], ["drop", false]])
+  document.addEventListener(name, (event) => {
+    event.preventDefault();
+    $("drop").classList.toggle("over", over);
+    if (name === "drop" && event.dataTransfer.files.length) add(event.dataTransfer.files);
+  });
+start();

@@ -1,0 +1,62 @@
+/// GET /: the page, and /openapi.json.
+#include <charconv>
+
+#include "tools/explorer/page.h"
+#include "tools/output/digest.h"
+#include "tools/output/html.h"
+#include "tools/serve/page_parts.h"
+#include "tools/serve/routes.h"
+
+namespace vit::tools::serve {
+namespace {
+
+/// As a Content-Security-Policy names a text that is part of a page.
+std::string policy_hash(const std::string& text) {
+  Digest digest = Digest::sha256();
+  digest.add(std::as_bytes(std::span(text)));
+  const std::string hex = digest.finish();
+  std::string bytes;
+  for (size_t i = 0; i < hex.size(); i += 2) {
+    unsigned byte = 0;
+    std::from_chars(&hex[i], &hex[i] + 2, byte, 16);
+    bytes += static_cast<char>(byte);
+  }
+  return "'sha256-" + base64(bytes) + "'";
+}
+
+/// Nothing from other hosts and nothing that is not ours. The explorer is a document that the page
+/// makes of an answer; it is under the page's policy, which knows its style and script.
+std::string policy() {
+  const InlineParts explorer = explorer_inline_parts();
+  return "default-src 'none'; script-src 'self' " + policy_hash(explorer.script) +
+         "; style-src 'self' " + policy_hash(explorer.style) +
+         "; img-src data: blob:; connect-src 'self'; frame-src blob:; base-uri 'none'; "
+         "form-action 'none'; frame-ancestors 'none'";
+}
+
+void answer_text(const Call& call, std::string_view text, const char* type) {
+  Reply reply{.body = std::string(text), .content_type = type};
+  reply.headers.emplace_back("Content-Security-Policy", policy());
+  reply.headers.emplace_back("Referrer-Policy", "no-referrer");
+  call.exchange->answer(std::move(reply));
+}
+
+}  // namespace
+
+void answer_page(const Call& call) {
+  answer_text(call, kPage, "text/html; charset=utf-8");
+}
+
+void answer_page_style(const Call& call) {
+  answer_text(call, kPageStyle, "text/css; charset=utf-8");
+}
+
+void answer_page_script(const Call& call) {
+  answer_text(call, kPageScript, "text/javascript; charset=utf-8");
+}
+
+void answer_openapi(const Call& call) {
+  call.exchange->answer({.body = std::string(kOpenApi)});
+}
+
+}  // namespace vit::tools::serve

@@ -1,0 +1,110 @@
+#include "tools/serve/serve.h"
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <optional>
+#include <thread>
+
+#include "tools/output/terminal.h"
+#include "tools/serve/access_log.h"
+#include "tools/serve/service.h"
+#include "tools/serve/settings.h"
+
+namespace vit::tools {
+namespace {
+
+using namespace serve;
+
+constexpr std::string_view kExamples =
+    "  vit serve -m deit_tiny_patch16_224\n"
+    "  curl --data-binary @cat.jpg 'http://127.0.0.1:8080/v1/classify?k=3'\n"
+    "  vit serve -m small=deit_tiny_patch16_224 -m large=model.safetensors --port 9000\n"
+    "  vit serve --host 0.0.0.0 --token-file tokens.txt > access.jsonl\n";
+
+/// A connection needs a file number, and many systems give a process 1024 unless it asks for more.
+void raise_file_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Loads the models again, in a thread of its own, one time after the other.
+class Reloader {
+ public:
+  Reloader(Models& models, Metrics& metrics) : models_(models), metrics_(metrics) {}
+
+  void start() {
+    thread_ = {};  // waits for the one before
+    thread_ = std::jthread([this] { reload(); });
+  }
+
+ private:
+  void reload() {
+    try {
+      models_.reload();
+      metrics_.count_reload(true);
+      write_message("models reloaded");
+    } catch (const std::exception& error) {
+      metrics_.count_reload(false);
+      write_message(std::string(error.what()) + "; the models that were loaded before stay");
+    }
+  }
+
+  Models& models_;
+  Metrics& metrics_;
+  std::jthread thread_;
+};
+
+void say_where(const ServeSettings& settings, const Models& models, const Server& server) {
+  std::string names;
+  for (const ModelPtr& model : *models.list()) names += (names.empty() ? "" : ", ") + model->name;
+  const std::string& host = settings.server.host;
+  if (settings.service.token_hashes.empty() && !host.starts_with("127.") && host != "localhost" &&
+      host != "::1")
+    write_message("everybody who can reach " + host + " may use this server; see --token-file");
+  write_message("serving " + names + " at " + server.address());
+}
+
+int run(const cxxopts::ParseResult& arguments) {
+  const ServeSettings settings = parse_serve(arguments);
+  raise_file_limit();
+  std::signal(SIGPIPE, SIG_IGN);   // the reader of the log may go
+  Server server(settings.server);  // a port that is taken is noticed before models are loaded
+  Models models(settings.models, settings.model);
+  Metrics metrics;
+  std::optional<AccessLog> log;
+  if (settings.log) log.emplace();
+  serving::WorkQueue queue(settings.threads, settings.queue);
+  Reloader reloader(models, metrics);
+  const Service service({settings.service, models, queue, metrics, server});
+  say_where(settings, models, server);
+  server.run(
+      {.admit = [&](const Request& head) { return service.admit(head); },
+       .answer = [&](const auto& exchange) { service.answer(exchange); },
+       .complete = [&](const Request& request, Reply& reply) { service.complete(request, reply); },
+       .finished =
+           [&](const Finished& finished) {
+             service.count(finished);
+             if (log) log->add(log_line(finished));
+           },
+       .reload = [&] { reloader.start(); }});
+  queue.drain();
+  return 0;
+}
+
+}  // namespace
+
+Command serve_command() {
+  return {.name = "serve",
+          .summary = "answer requests over HTTP",
+          .description = "Answer requests over HTTP: classes of images, models, metrics.",
+          .usage = "[-m [NAME=]MODEL]... [OPTION...]",
+          .examples = kExamples,
+          .operands = {.most = 0, .noun = "operand", .expected = "none"},
+          .add_options = add_serve_options,
+          .run = run};
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,23 @@
+/// Groups of images that are nearly the same.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "vit/index/search.h"
+
+namespace vit::index {
+
+struct DuplicateGroup {
+  size_t kept = 0;            ///< the row that comes first in the order
+  std::vector<Hit> others{};  ///< the rows that it stands for, with their products, in the order
+};
+
+/// Takes the rows in `order`, the ones to keep first. A row joins the first kept row with which its
+/// product is `threshold` or more; else it is kept itself. So every row that could go is that
+/// similar to one that stays, and similarity is not passed on along a chain. Groups of one are left
+/// out. Compares each row with all kept rows before it; memory does not grow with the pairs.
+std::vector<DuplicateGroup> group_duplicates(const Vectors& vectors, std::span<const size_t> order,
+                                             float threshold, const Execution& execution = {});
+
+}  // namespace vit::index

@@ -1,0 +1,9 @@
+#include "vit/version.h"
+
+namespace vit {
+
+std::string_view version() {
+  return kVersion;
+}
+
+}  // namespace vit
