@@ -1,0 +1,125 @@
+#include "vit/model/word_head.h"
+
+#include <cassert>
+#include <cmath>
+
+#include "vit/base/error.h"
+#include "vit/base/thread_pool.h"
+#include "vit/model/load_text.h"
+#include "vit/model/word_head_cache.h"
+#include "vit/text/load.h"
+
+namespace vit {
+namespace {
+
+/// Sums in double: a mean of 80 prompts is to be as exact as a single one.
+double length_of(std::span<const double> numbers) {
+  double squares = 0.0;
+  for (const double x : numbers) squares += x * x;
+  return std::sqrt(squares);
+}
+
+/// The mean of the features, each of length 1, scaled to length 1 itself.
+void average(ConstMatrixView features, std::span<float> row, const std::string& label) {
+  std::vector<double> sum(row.size()), one(row.size());
+  for (size_t r = 0; r < features.rows; ++r) {
+    std::copy_n(features.row(r), one.size(), one.begin());
+    const double length = length_of(one);
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += one[i] / length;
+  }
+  const double length = length_of(sum);
+  for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(sum[i] / length);
+  for (const float x : row)
+    if (!std::isfinite(x))
+      fail("label '", label, "': its text feature is ", x, ", which no image can be compared to");
+}
+
+std::vector<text::TokenSequence> tokens_of(const text::Tokenizer& tokenizer, size_t context,
+                                           std::span<const text::WordLabel> labels,
+                                           ThreadPool* pool) {
+  std::vector<const std::string*> prompts;
+  for (const auto& label : labels)
+    for (const auto& prompt : label.prompts) prompts.push_back(&prompt);
+  std::vector<text::TokenSequence> tokens(prompts.size());
+  parallel_for(pool, prompts.size(), [&](size_t i, size_t) {
+    tokens[i] = text::encode(tokenizer, *prompts[i], context);
+  });
+  return tokens;
+}
+
+WordRows compute(const weights::TextCheckpoint& checkpoint, std::span<const text::WordLabel> labels,
+                 const WordHeadOptions& options) {
+  const text::Tokenizer tokenizer = text::load_tokenizer(checkpoint, options.clip_vocabularies);
+  const auto tokens = tokens_of(tokenizer, checkpoint.config.context, labels, options.pool);
+  const text::TextTower tower = load_text_tower(checkpoint);
+  text::TextBatch batch{.texts = tokens, .pool = options.pool};
+  if (options.progress)
+    batch.progress = [&](size_t done) { options.progress(done, tokens.size()); };
+  const Matrix features = text::encode_texts(tower, batch);
+
+  WordRows result{Matrix(labels.size(), checkpoint.config.features), {}};
+  size_t next = 0;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const size_t count = labels[i].prompts.size();
+    average(features.view().row_range(next, count), result.rows.view().row_span(i), labels[i].name);
+    next += count;
+  }
+  for (size_t i = 0; i < tokens.size(); ++i)
+    if (tokens[i].truncated) result.truncated.push_back(i);
+  return result;
+}
+
+std::vector<std::string> prompts_at(std::span<const text::WordLabel> labels,
+                                    std::span<const std::uint64_t> indices) {
+  std::vector<std::string> prompts;
+  size_t first = 0, next = 0;
+  for (const auto& label : labels) {
+    const size_t end = first + label.prompts.size();
+    for (; next < indices.size() && indices[next] < end; ++next)
+      prompts.push_back(label.prompts[indices[next] - first]);
+    first = end;
+  }
+  return prompts;
+}
+
+}  // namespace
+
+WordHead make_word_head(const weights::TextCheckpoint& text,
+                        std::span<const text::WordLabel> labels, const WordHeadOptions& options) {
+  text::check_labels(labels, text.tower.path);
+  WordHead head{.labels = {},
+                .rows = {},
+                .scale = text.scale,
+                .bias = text.bias,
+                .sigmoid = text.sigmoid,
+                .truncated = {}};
+  for (const auto& label : labels) head.labels.push_back(label.name);
+
+  const bool cached = !options.cache.empty();
+  const WordHeadKey key = cached ? key_of(text, labels, options.clip_vocabularies) : WordHeadKey{};
+  std::optional<WordRows> known;
+  if (cached) known = read_word_rows(options.cache, key, labels.size(), text.config.features);
+  if (!known) {
+    known = compute(text, labels, options);
+    if (cached) write_word_rows(options.cache, key, *known);
+  }
+  head.truncated = prompts_at(labels, known->truncated);
+  head.rows = std::move(known->rows);
+  return head;
+}
+
+std::vector<float> word_logits(const WordHead& head, std::span<const float> feature) {
+  assert(feature.size() == head.rows.cols());
+  const std::vector<double> image(feature.begin(), feature.end());
+  const double factor = static_cast<double>(head.scale) / length_of(image);
+  std::vector<float> logits;
+  for (size_t r = 0; r < head.rows.rows(); ++r) {
+    const float* row = head.rows.view().row(r);
+    double dot = 0.0;
+    for (size_t i = 0; i < image.size(); ++i) dot += image[i] * static_cast<double>(row[i]);
+    logits.push_back(static_cast<float>(factor * dot + static_cast<double>(head.bias)));
+  }
+  return logits;
+}
+
+}  // namespace vit
