@@ -1,8 +1,12 @@
-/// Search in an index file of a million vectors, mapped and in the page cache.
+/// Search in an index file of a million vectors, mapped and in the page cache; and what compares
+/// all images of a collection with each other.
 #include <benchmark/benchmark.h>
 
 #include "tests/index/support.h"
 #include "tests/support/folder.h"
+#include "vit/index/cluster.h"
+#include "vit/index/diverse.h"
+#include "vit/index/duplicates.h"
 #include "vit/index/search.h"
 #include "vit/index/writer.h"
 #include "weights/formats/mapped_file.h"
@@ -51,6 +55,37 @@ void open_million(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(parse_index(file->bytes(), "bench"));
 }
 
+/// 20,000 vectors of DeiT-Ti's width, no two of them alike: the most that can be compared.
+const Matrix& collection() {
+  static const Matrix rows = test::unit_rows(20'000, 192, 3);
+  return rows;
+}
+
+void group_collection(benchmark::State& state) {
+  const Vectors vectors = vectors_of(collection());
+  const auto order = live_rows(vectors);
+  ThreadPool pool(static_cast<size_t>(state.range(0)));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(group_duplicates(vectors, order, 0.95f, {.pool = &pool}));
+  const double pairs = 0.5 * static_cast<double>(vectors.rows) * static_cast<double>(vectors.rows);
+  state.counters["pairs"] = benchmark::Counter(pairs * static_cast<double>(state.iterations()),
+                                               benchmark::Counter::kIsRate);
+}
+
+void cluster_collection(benchmark::State& state) {
+  const Vectors vectors = vectors_of(collection());
+  ThreadPool pool(static_cast<size_t>(state.range(0)));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        cluster(vectors, {.clusters = 100, .most_rounds = 20}, {.pool = &pool}));
+}
+
+void pick_from_collection(benchmark::State& state) {
+  const Vectors vectors = vectors_of(collection());
+  ThreadPool pool(static_cast<size_t>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(pick_diverse(vectors, {}, 100, {.pool = &pool}));
+}
+
 BENCHMARK_CAPTURE(search_million, f32, NumberType::kF32)
     ->ArgNames({"threads", "queries"})
     ->Args({1, 1})
@@ -66,6 +101,24 @@ BENCHMARK_CAPTURE(search_million, f16, NumberType::kF16)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 BENCHMARK(open_million)->Unit(benchmark::kMillisecond);
+BENCHMARK(group_collection)
+    ->ArgName("threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(cluster_collection)
+    ->ArgName("threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(pick_from_collection)
+    ->ArgName("threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace vit::index

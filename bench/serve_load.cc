@@ -103,9 +103,10 @@ int main(int argc, char** argv) {
       });
   }
   const double took = std::chrono::duration<double>(Clock::now() - start).count();
-  std::cout << connections << " connections: " << static_cast<double>(all.answered.size()) / took
-            << " answers/s, median " << at(all.answered, 0.5) << " ms, p99 "
-            << at(all.answered, 0.99) << " ms; refused " << all.refused.size() << ", p99 "
-            << at(all.refused, 0.99) << " ms; wrong " << all.wrong << '\n';
+  std::cout << connections << " connections: answers " << all.answered.size() << ", "
+            << static_cast<double>(all.answered.size()) / took << " answers/s, median "
+            << at(all.answered, 0.5) << " ms, p99 " << at(all.answered, 0.99) << " ms; refused "
+            << all.refused.size() << ", p99 " << at(all.refused, 0.99) << " ms; wrong " << all.wrong
+            << '\n';
   return all.wrong == 0 ? 0 : 1;
 }

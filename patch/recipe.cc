@@ -65,9 +65,9 @@ struct Span {
   size_t padding;
 };
 
-/// Half a pixel goes to the even side, as in torchvision and timm.
-Span centre(size_t image, size_t crop) {
+Span centre(size_t image, size_t crop, bool rounds_down) {
   if (image < crop) return {0, image, (crop - image) / 2};
+  if (rounds_down) return {(image - crop) / 2, crop, 0};
   const double half = static_cast<double>(image - crop) / 2.0;
   return {static_cast<size_t>(round_half_even(half)), crop, 0};
 }
@@ -97,6 +97,18 @@ void normalise_channel(const Image& image, const Placement& placement, const Tab
   }
 }
 
+/// As the table does, for pixels between two bytes: (value / 255 - mean) / std.
+void normalise_in_float(const std::vector<float>& pixels, const Placement& placement,
+                        const Recipe& recipe, size_t channel, float* plane) {
+  const float mean = recipe.mean[channel], deviation = recipe.std[channel];
+  const size_t width = placement.window.width;
+  for (size_t y = 0; y < placement.window.height; ++y) {
+    const float* from = &pixels[y * width * 3 + channel];
+    float* to = plane + (placement.top + y) * recipe.crop_width + placement.left;
+    for (size_t x = 0; x < width; ++x) to[x] = (from[3 * x] / 255.0f - mean) / deviation;
+  }
+}
+
 void check(const Recipe& recipe) {
   const bool resizes = recipe.resize != ResizeMode::kNone;
   if (recipe.crop_height == 0 || recipe.crop_width == 0 ||
@@ -114,8 +126,8 @@ Placement place(size_t width, size_t height, const Recipe& recipe) {
   if (width == 0 || height == 0)
     fail("the image is ", width, "x", height, ": both must be at least 1");
   const Size resized = resized_size({width, height}, recipe);
-  const Span across = centre(resized.width, recipe.crop_width);
-  const Span down = centre(resized.height, recipe.crop_height);
+  const Span across = centre(resized.width, recipe.crop_width, recipe.crop_rounds_down);
+  const Span down = centre(resized.height, recipe.crop_height, recipe.crop_rounds_down);
   return {
       .window = {resized.width, resized.height, across.first, down.first, across.count, down.count},
       .left = across.padding,
@@ -126,15 +138,23 @@ void apply_recipe(const Image& image, const Recipe& recipe, RecipeScratch& scrat
                   MatrixView planes, Isa isa) {
   assert(planes.rows == 3 && planes.cols == recipe.crop_height * recipe.crop_width);
   const Placement placement = place(image.width, image.height, recipe);
-  resize_window(image, placement.window, recipe.interpolation, {scratch.resample, isa},
-                scratch.resized);
+  const bool in_float = recipe.float_resize && recipe.interpolation != Interpolation::kNearest;
+  if (in_float)
+    resize_window_in_float(image, placement.window, recipe.interpolation, scratch.resample,
+                           scratch.resized_in_float);
+  else
+    resize_window(image, placement.window, recipe.interpolation, {scratch.resample, isa},
+                  scratch.resized);
   const bool padded =
       placement.window.width < recipe.crop_width || placement.window.height < recipe.crop_height;
   for (size_t channel = 0; channel < 3; ++channel) {
     const Table table = normalisation(recipe.mean[channel], recipe.std[channel]);
     float* plane = planes.row(channel);
     if (padded) std::fill_n(plane, planes.cols, table[padding_value(recipe, channel)]);
-    normalise_channel(scratch.resized, placement, table, channel, recipe.crop_width, plane);
+    if (in_float)
+      normalise_in_float(scratch.resized_in_float, placement, recipe, channel, plane);
+    else
+      normalise_channel(scratch.resized, placement, table, channel, recipe.crop_width, plane);
   }
 }
 

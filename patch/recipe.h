@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "patch/image/image.h"
 #include "patch/resample.h"
@@ -21,6 +22,7 @@ struct Pixels {
 struct RecipeScratch {
   ResampleScratch resample;
   Image resized;
+  std::vector<float> resized_in_float;  ///< instead, where nothing is rounded to bytes
 };
 
 /// How an image lies on the crop: `window` of the resized image goes to (left, top) of the crop,

@@ -86,21 +86,25 @@ void make_filter(const Axis& axis, const Kernel& kernel, ResampleFilter& filter)
   filter.firsts.resize(axis.count);
   filter.counts.resize(axis.count);
   filter.weights.resize(axis.count * filter.stride);
-  filter.exact.resize(filter.stride);
+  filter.exact.resize(axis.count * filter.stride);
   for (size_t i = 0; i < axis.count; ++i) {
     const double centre = (static_cast<double>(axis.first + i) + 0.5) * scale;
     const auto begin = static_cast<size_t>(std::max(std::floor(centre - support + 0.5), 0.0));
     const auto end = std::min(static_cast<size_t>(std::floor(centre + support + 0.5)), axis.length);
+    double* exact = &filter.exact[i * filter.stride];
     double sum = 0.0;
     for (size_t x = begin; x < end; ++x) {
-      filter.exact[x - begin] = kernel.weight((static_cast<double>(x) - centre + 0.5) * squeeze);
-      sum += filter.exact[x - begin];
+      exact[x - begin] = kernel.weight((static_cast<double>(x) - centre + 0.5) * squeeze);
+      sum += exact[x - begin];
     }
     if (sum == 0.0) sum = 1.0;
     filter.firsts[i] = begin;
     filter.counts[i] = end - begin;
     std::int32_t* fixed = &filter.weights[i * filter.stride];
-    for (size_t t = 0; t < end - begin; ++t) fixed[t] = to_fixed(filter.exact[t] / sum);
+    for (size_t t = 0; t < end - begin; ++t) {
+      exact[t] /= sum;
+      fixed[t] = to_fixed(exact[t]);
+    }
   }
 }
 
@@ -180,6 +184,24 @@ void convolve(const Image& image, const Axis& across, const Axis& down, const Ke
   }
 }
 
+/// Rows [first_row, first_row + rows) through the horizontal filter to scratch.fractions.
+void filter_across_in_float(const Image& image, size_t first_row, size_t rows,
+                            ResampleScratch& scratch) {
+  const ResampleFilter& filter = scratch.across;
+  const size_t outputs = filter.firsts.size();
+  scratch.fractions.resize(rows * outputs * 3);
+  float* to = scratch.fractions.data();
+  for (size_t y = 0; y < rows; ++y)
+    for (size_t x = 0; x < outputs; ++x)
+      for (size_t channel = 0; channel < 3; ++channel) {
+        const std::uint8_t* from = image.row(first_row + y) + filter.firsts[x] * 3 + channel;
+        const double* weights = &filter.exact[x * filter.stride];
+        double sum = 0.0;
+        for (size_t t = 0; t < filter.counts[x]; ++t) sum += weights[t] * from[3 * t];
+        *to++ = static_cast<float>(sum);
+      }
+}
+
 // Pillow walks the outputs by adding the scale up; the rounding of those sums is part of its
 // answer.
 void nearest_inputs(const Axis& axis, std::vector<size_t>& inputs) {
@@ -203,15 +225,19 @@ void pick_nearest(const Image& image, const Axis& across, const Axis& down,
   }
 }
 
-}  // namespace
-
-void resize_window(const Image& image, const ResizeWindow& window, Interpolation interpolation,
-                   const ResampleResources& resources, Image& resized) {
+void check_window(const Image& image, const ResizeWindow& window) {
   if (image.width == 0 || image.height == 0) fail("cannot resize an empty image");
   if (window.width == 0 || window.height == 0)
     fail("cannot resize to ", window.width, "x", window.height, ": both must be at least 1");
   assert(window.x + window.width <= window.resized_width);
   assert(window.y + window.height <= window.resized_height);
+}
+
+}  // namespace
+
+void resize_window(const Image& image, const ResizeWindow& window, Interpolation interpolation,
+                   const ResampleResources& resources, Image& resized) {
+  check_window(image, window);
   resized.width = window.width;
   resized.height = window.height;
   resized.pixels.resize(window.width * window.height * 3);
@@ -221,6 +247,28 @@ void resize_window(const Image& image, const ResizeWindow& window, Interpolation
     pick_nearest(image, across, down, resources.scratch, resized);
   else
     convolve(image, across, down, kernel_of(interpolation), resources, resized);
+}
+
+void resize_window_in_float(const Image& image, const ResizeWindow& window,
+                            Interpolation interpolation, ResampleScratch& scratch,
+                            std::vector<float>& resized) {
+  check_window(image, window);
+  assert(interpolation != Interpolation::kNearest);
+  const Kernel kernel = kernel_of(interpolation);
+  make_filter({image.width, window.resized_width, window.x, window.width}, kernel, scratch.across);
+  make_filter({image.height, window.resized_height, window.y, window.height}, kernel, scratch.down);
+  const ResampleFilter& filter = scratch.down;
+  const size_t first_row = filter.firsts.front(), stride = window.width * 3;
+  filter_across_in_float(image, first_row, filter.firsts.back() + filter.counts.back() - first_row,
+                         scratch);
+  resized.assign(window.height * stride, 0.0f);
+  for (size_t y = 0; y < window.height; ++y)
+    for (size_t t = 0; t < filter.counts[y]; ++t) {
+      const auto weight = static_cast<float>(filter.exact[y * filter.stride + t]);
+      const float* from = &scratch.fractions[(filter.firsts[y] + t - first_row) * stride];
+      float* to = &resized[y * stride];
+      for (size_t i = 0; i < stride; ++i) to[i] += weight * from[i];
+    }
 }
 
 Image resize_window(const Image& image, const ResizeWindow& window, Interpolation interpolation,

@@ -27,7 +27,7 @@ struct ResampleFilter {
   std::vector<size_t> firsts;
   std::vector<size_t> counts;
   std::vector<std::int32_t> weights;  ///< 22 fractional bits
-  std::vector<double> exact;          ///< those of one output, before they are rounded
+  std::vector<double> exact;          ///< the same before they are rounded
 };
 
 /// What a resize needs on the way; keep it to resize many images without allocating.
@@ -37,6 +37,7 @@ struct ResampleScratch {
   std::vector<std::uint8_t> columns;       ///< a block of input rows, turned so that rows are lanes
   std::vector<std::uint8_t> turned;        ///< the same block after the horizontal pass
   std::vector<std::uint8_t> intermediate;  ///< rows after the horizontal pass
+  std::vector<float> fractions;            ///< the same where nothing is rounded to bytes
 };
 
 /// What a resize runs on. Every instruction set gives the same bytes.
@@ -56,5 +57,11 @@ Image resize_window(const Image& image, const ResizeWindow& window, Interpolatio
                     Isa isa = active_isa());
 void resize_window(const Image& image, const ResizeWindow& window, Interpolation interpolation,
                    const ResampleResources& resources, Image& resized);
+
+/// The same without rounding to bytes, as torch resizes floats: row after row of RGB in 0..255.
+/// Not for kNearest, which rounds nothing.
+void resize_window_in_float(const Image& image, const ResizeWindow& window,
+                            Interpolation interpolation, ResampleScratch& scratch,
+                            std::vector<float>& resized);
 
 }  // namespace vit::patch

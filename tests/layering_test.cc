@@ -41,17 +41,36 @@ std::vector<std::string> with(std::vector<std::string> names,
 /// Commands use the shared parts of tools/, not each other. The rows with more are the exceptions.
 std::vector<Module> tools_modules() {
   const std::vector<std::string> library{"vit", "patch", "weights"};
-  const auto shared = with(library, {"tools/cli", "tools/output", "tools/draw"});
+  const auto shared = with(library, {"tools/cli", "tools/output", "tools/draw", "tools/sources"});
   std::vector<Module> modules{
       {"tools/output", false, library},
       {"tools/draw", false, with(library, {"tools/output"})},
-      {"tools/cli", false, with(library, {"tools/output"})},
-      {"tools/batch/inputs", false, with(library, {"tools/cli", "tools/output"})},
+      // Images within other files, for all commands.
+      {"tools/sources", false, library},
+      {"tools/cli", false, with(library, {"tools/output", "tools/sources"})},
+      {"tools/batch/inputs", false, with(library, {"tools/cli", "tools/output", "tools/sources"})},
       {"tools/batch/results", false, with(shared, {"tools/batch/inputs"})},
+      {"tools/batch/sorting", false, with(shared, {"tools/batch/inputs", "tools/batch/results"})},
+      {"tools/batch/exports", false, with(shared, {"tools/batch/inputs", "tools/batch/results"})},
+      // vit export makes from rows what vit batch makes at its end.
+      {"tools/export", false, with(shared, {"tools/batch/results", "tools/batch/exports"})},
+      // vit sort places the files of rows as vit batch does.
+      {"tools/sort", false, with(shared, {"tools/batch/results", "tools/batch/sorting"})},
       // vit embed is a run over rows as vit batch is, with other columns.
       {"tools/embed", false, with(shared, {"tools/batch/run.h", "tools/batch/results"})},
       // vit join reads and writes the files of results.
       {"tools/join", false, with(shared, {"tools/batch/results"})},
+      // vit index lists images as vit batch does, and reads the files of vit embed.
+      {"tools/index", false, with(shared, {"tools/batch/inputs", "tools/batch/results"})},
+      // What searches an index compares as the index was made.
+      {"tools/search", false,
+       with(shared, {"tools/batch/inputs", "tools/batch/results/header.h", "tools/index"})},
+      // What reads an index writes its result as vit search does.
+      {"tools/duplicates", false, with(shared, {"tools/index"})},
+      {"tools/cluster", false, with(shared, {"tools/index"})},
+      // … and vit pick reads the rows of vit batch, too.
+      {"tools/pick", false,
+       with(shared, {"tools/index", "tools/batch/inputs", "tools/batch/results"})},
       // The page of vit attention -o FILE.html.
       {"tools/attention", false, with(shared, {"tools/explorer"})},
       // Connections know nothing of images and models.
@@ -60,8 +79,7 @@ std::vector<Module> tools_modules() {
       {"tools/serve", false, with(shared, {"tools/attention", "tools/explorer"})},
       // vit train ends with the report of vit eval, and matches a teacher's classes as eval does.
       {"tools/train", false,
-       with(shared, {"tools/eval/class_names.h", "tools/eval/data.h", "tools/eval/predictions.h",
-                     "tools/eval/report.h"})},
+       with(shared, {"tools/eval/data.h", "tools/eval/predictions.h", "tools/eval/report.h"})},
   };
   for (const auto* name :
        {"batch", "classify", "convert", "eval", "explorer", "heads", "info", "models", "pull"})
@@ -81,6 +99,7 @@ std::vector<Module> all_modules() {
       {"weights/known", true, {"vit/base", "weights/tensor_list.h"}},
       {"weights", true, {"vit/base"}},
       {"patch/image", true, {"vit/base"}},
+      {"patch/video", true, {"vit/base", "patch/image"}},
       {"patch", true, {"vit/base", "vit/kernels"}},
       {"vit/encoder", true, {"vit/base", "vit/kernels"}},
       {"vit/text", true, {"vit/base", "vit/kernels", "vit/encoder", "weights"}},
@@ -117,6 +136,12 @@ const std::vector<Outside>& outside_headers() {
       {"opencv2/", {"patch", "tools"}},
       {"jpeglib.h", {"patch"}},
       {"png.h", {"patch"}},
+      {"gif_lib.h", {"patch"}},
+      {"libheif/", {"patch"}},
+      {"libavcodec/", {"patch/video"}},
+      {"libavformat/", {"patch/video"}},
+      {"libavutil/", {"patch/video"}},
+      {"libswscale/", {"patch/video"}},
       {"dlfcn.h", {"patch"}},
       {"cblas.h", {"vit/kernels"}},
       {"nlohmann/", {"weights", "vit/text", "tools"}},
@@ -291,9 +316,11 @@ TEST(LayeringRules, LetAModuleUseItselfAndTheModulesBeforeIt) {
 }
 
 TEST(LayeringRules, KeepCommandsApart) {
-  EXPECT_THAT(violations_in("tools/heads/a.cc", "#include \"tools/eval/report.h\"\n"),
-              ElementsAre("tools/heads/a.cc:1: includes \"tools/eval/report.h\", but tools/heads "
-                          "may use vit, patch, weights, tools/cli, tools/output, tools/draw"));
+  EXPECT_THAT(
+      violations_in("tools/heads/a.cc", "#include \"tools/eval/report.h\"\n"),
+      ElementsAre(
+          "tools/heads/a.cc:1: includes \"tools/eval/report.h\", but tools/heads "
+          "may use vit, patch, weights, tools/cli, tools/output, tools/draw, tools/sources"));
   EXPECT_THAT(violations_in("tools/eval/a.cc", "#include \"tools/batch/inputs/a.h\"\n"),
               testing::SizeIs(1));
   EXPECT_THAT(violations_in("tools/cli/a.cc", "#include \"tools/eval/eval.h\"\n"),

@@ -42,7 +42,7 @@ void vit_free(vit_classifier* classifier);
 /* Number of classes; 0: failed, or the model has features only. */
 size_t vit_class_count(const vit_classifier* classifier);
 
-/* A JPEG, PNG, WebP, BMP or TIFF file. NULL: failed. */
+/* A JPEG, PNG, WebP, BMP, TIFF, GIF, HEIC or AVIF file. NULL: failed. */
 vit_image* vit_read_image(const char* path);
 /* The same from memory. `bytes` is not needed any more after the call. */
 vit_image* vit_decode_image(const void* bytes, size_t size);

@@ -38,6 +38,14 @@ void Checkpoint::add(std::string name, Weight weight) {
   weights_.insert_or_assign(std::move(name), std::move(weight));
 }
 
+std::optional<Weight> Checkpoint::take(std::string_view name) {
+  const auto found = weights_.find(name);
+  if (found == weights_.end()) return {};
+  Weight weight = std::move(found->second);
+  weights_.erase(found);
+  return weight;
+}
+
 void Checkpoint::keep(Storage storage) {
   storage_.push_back(std::move(storage));
 }

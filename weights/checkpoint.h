@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,7 @@ class Checkpoint {
   ModelConfig config;
   Recipe recipe;
   std::vector<std::string> labels;       ///< one per class, or empty
+  std::vector<std::string> wordnet_ids;  ///< of a file that save() wrote: one per class, or empty
   std::vector<std::string> unused;       ///< tensors of the file that the model does not have
   std::vector<std::string> assumptions;  ///< what no file said and was taken as usual, for people
   /// Of a file that save() wrote: the entries besides its own, such as a training run's.
@@ -46,6 +48,8 @@ class Checkpoint {
   size_t parameters() const;
 
   void add(std::string name, Weight weight);
+  /// Removes a weight; none if there is none of this name.
+  std::optional<Weight> take(std::string_view name);
   /// Keeps alive what the weights view: a mapped file, inflated bytes.
   void keep(Storage storage);
   /// A weight has been read and will not be soon again: a mapped file's pages are handed back, so

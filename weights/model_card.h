@@ -13,6 +13,7 @@ struct ModelCard {
   ModelConfig config;
   Recipe recipe;
   std::vector<std::string> labels;         ///< one per class, or empty
+  std::vector<std::string> wordnet_ids{};  ///< one per class, or empty
   std::vector<std::string> assumptions{};  ///< what no file states and was assumed, as sentences
 };
 

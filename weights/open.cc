@@ -221,6 +221,7 @@ Checkpoint open_saved(TensorFile file, const std::string& where, const OpenOptio
   checkpoint.config = std::move(card.config);
   checkpoint.recipe = card.recipe;
   checkpoint.labels = std::move(card.labels);
+  checkpoint.wordnet_ids = std::move(card.wordnet_ids);
   checkpoint.assumptions = std::move(card.assumptions);
   checkpoint.metadata = other_entries(file.metadata);
   settle_heads(checkpoint.config, options, where, checkpoint.assumptions);
@@ -229,6 +230,10 @@ Checkpoint open_saved(TensorFile file, const std::string& where, const OpenOptio
   if (!checkpoint.labels.empty() && checkpoint.labels.size() != checkpoint.config.head.classes)
     fail(where, ": ", checkpoint.labels.size(), " labels for ", checkpoint.config.head.classes,
          " classes");
+  if (!checkpoint.wordnet_ids.empty() &&
+      checkpoint.wordnet_ids.size() != checkpoint.config.head.classes)
+    fail(where, ": ", checkpoint.wordnet_ids.size(), " WordNet ids for ",
+         checkpoint.config.head.classes, " classes");
   attach_scales(file.tensors, where);
   Interpretation found;
   for (auto& [name, tensor] : file.tensors) found.weights.emplace(name, std::move(tensor));

@@ -191,6 +191,9 @@ void save(const std::filesystem::path& path, const ModelCard& card, const Weight
   validate(card.config, where);
   if (!card.labels.empty() && card.labels.size() != card.config.head.classes)
     fail(where, ": ", card.labels.size(), " labels for ", card.config.head.classes, " classes");
+  if (!card.wordnet_ids.empty() && card.wordnet_ids.size() != card.config.head.classes)
+    fail(where, ": ", card.wordnet_ids.size(), " WordNet ids for ", card.config.head.classes,
+         " classes");
   const std::vector<Entry> entries = entries_of(card, weights, options.dtype, where);
   const std::string header = header_of(entries, metadata_of(card, options.metadata, where));
 
@@ -208,7 +211,9 @@ void save(const std::filesystem::path& path, const Checkpoint& checkpoint,
           const SaveOptions& options) {
   SaveOptions all = options;
   all.metadata.insert(checkpoint.metadata.begin(), checkpoint.metadata.end());
-  save(path, {checkpoint.config, checkpoint.recipe, checkpoint.labels, checkpoint.assumptions},
+  save(path,
+       {checkpoint.config, checkpoint.recipe, checkpoint.labels, checkpoint.wordnet_ids,
+        checkpoint.assumptions},
        checkpoint.weights(), all);
 }
 

@@ -9,6 +9,7 @@
 
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
+#include "weights/hub_cache.h"
 #include "weights/known/catalogue.h"
 #include "weights/known/default_model.h"
 
@@ -32,12 +33,6 @@ std::string folder_name(std::string revision) {
   return revision;
 }
 
-std::optional<fs::path> pulled_folder(const std::string& hub, const std::string& revision) {
-  const fs::path folder = model_folder(hub, revision);
-  if (!read_pulled(folder)) return {};
-  return folder;
-}
-
 [[noreturn]] void fail_several(const std::string& name, const std::vector<std::string>& names) {
   std::string list;
   for (const auto& one : names) list += "\n  " + one;
@@ -50,14 +45,60 @@ std::optional<fs::path> find_known(const std::string& name) {
   std::vector<std::string> names;
   std::optional<fs::path> found;
   for (const auto& model : known) {
-    const auto folder = pulled_folder(model.hub, kMainRevision);
+    const auto folder = find_downloaded(model.hub, kMainRevision);
     if (!folder) continue;
     found = folder;
     names.push_back(model.name);
   }
   if (names.size() > 1) fail_several(name, names);
-  if (!found && !known.empty()) fail(name, ": is not pulled yet: vit pull ", name);
   return found;
+}
+
+/// models/NAME or models/NAME.safetensors, which no download makes.
+std::optional<fs::path> find_copied(const std::string& name) {
+  if (name.find('/') != std::string::npos || name == "." || name == "..") return {};
+  std::error_code ignored;
+  fs::path place;
+  try {
+    place = cache_folder() / "models" / name;
+  } catch (const Error&) {
+    return {};  // no cache
+  }
+  if (fs::is_regular_file(place, ignored) || holds_model(place)) return place;
+  place += ".safetensors";
+  if (fs::is_regular_file(place, ignored)) return place;
+  return {};
+}
+
+/// What was downloaded or copied, as far as the folder says.
+PulledModel describe(const std::string& hub, const std::string& revision, const fs::path& folder) {
+  PulledModel model{.hub = hub, .revision = revision, .commit = {}, .files = {}, .folder = folder};
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (entry.is_regular_file(ignored))
+      model.files[entry.path().filename().string()] = {entry.file_size(ignored), {}};
+  return model;
+}
+
+/// "NAME@REVISION" of a folder, which had its slashes replaced.
+PulledModel describe_copied(const fs::path& folder) {
+  const std::string name = folder.filename().string();
+  const size_t at = name.find('@');
+  return describe(folder.parent_path().filename().string() + "/" + name.substr(0, at),
+                  at == std::string::npos ? kMainRevision : name.substr(at + 1), folder);
+}
+
+fs::path find_default() {
+  const std::string chosen = variable("VIT_MODEL");
+  if (chosen.empty()) return default_model();
+  std::error_code ignored;
+  try {
+    const fs::path found = find_model(chosen);
+    if (fs::exists(found, ignored)) return found;
+  } catch (const Error& error) {
+    fail(error.what(), " (the variable VIT_MODEL names this model)");
+  }
+  fail(chosen, ": no such file, folder or pulled model; the variable VIT_MODEL names it");
 }
 
 }  // namespace
@@ -78,6 +119,10 @@ fs::path cache_folder() {
   return fs::path(home) / ".cache" / "vit";
 }
 
+fs::path clip_vocabulary_file() {
+  return cache_folder() / "clip" / "bpe_simple_vocab_16e6.txt.gz";
+}
+
 fs::path model_folder(const std::string& hub, const std::string& revision) {
   const std::string suffix = revision == kMainRevision ? "" : "@" + folder_name(revision);
   return cache_folder() / "models" / (hub + suffix);
@@ -94,6 +139,7 @@ std::optional<PulledModel> read_pulled(const fs::path& folder) {
                       .files = {}};
     for (const auto& [name, entry] : json.at("files").items())
       model.files[name] = {entry.at("size"), entry.at("etag")};
+    model.folder = folder;
     return model;
   } catch (const Json::exception&) {
     return {};  // treated as not downloaded
@@ -108,12 +154,28 @@ void write_pulled(const fs::path& folder, const PulledModel& model) {
   write_atomically(folder / kManifest, std::as_bytes(std::span(text)));
 }
 
+std::optional<fs::path> find_downloaded(const std::string& hub, const std::string& revision) {
+  const fs::path folder = model_folder(hub, revision);
+  if (read_pulled(folder) || holds_model(folder)) return folder;
+  return find_in_hub_cache(hub, revision);
+}
+
 std::vector<PulledModel> pulled_models() {
   std::vector<PulledModel> models;
   std::error_code ignored;
   for (const auto& owner : fs::directory_iterator(cache_folder() / "models", ignored))
     for (const auto& folder : fs::directory_iterator(owner.path(), ignored))
-      if (auto model = read_pulled(folder.path())) models.push_back(std::move(*model));
+      if (auto model = read_pulled(folder.path()))
+        models.push_back(std::move(*model));
+      else if (holds_model(folder.path()))
+        models.push_back(describe_copied(folder.path()));
+  for (const auto& hub : hub_cache_repositories()) {
+    if (find_in_catalogue(hub).empty() ||
+        std::ranges::find(models, hub, &PulledModel::hub) != models.end())
+      continue;
+    if (const auto folder = find_in_hub_cache(hub, kMainRevision))
+      models.push_back(describe(hub, kMainRevision, *folder));
+  }
   std::ranges::sort(models, [](const PulledModel& a, const PulledModel& b) {
     return std::pair(a.hub, a.revision) < std::pair(b.hub, b.revision);
   });
@@ -135,14 +197,16 @@ bool is_hub_name(const std::string& name) {
 
 fs::path find_model(const std::string& name) {
   std::error_code ignored;
-  if (name.empty()) return find_model(default_model().string());
+  if (name.empty()) return find_default();
   if (fs::exists(name, ignored)) return name;
   if (auto known = find_known(name)) return *known;
+  if (auto copied = find_copied(name)) return *copied;
+  if (!find_in_catalogue(name).empty()) fail(name, ": is not pulled yet: vit pull ", name);
   const size_t at = name.find('@');
   const std::string hub = name.substr(0, at);
   if (!is_hub_name(hub)) return name;
   const std::string revision = at == std::string::npos ? kMainRevision : name.substr(at + 1);
-  if (auto folder = pulled_folder(hub, revision)) return *folder;
+  if (auto folder = find_downloaded(hub, revision)) return *folder;
   const std::string more = at == std::string::npos ? "" : " (revision " + revision + ")";
   fail(name, ": no such file or folder, and not pulled; if the hub has it: vit pull ", hub, more);
 }

@@ -202,7 +202,8 @@ void list_head(Lister& list, const ModelConfig& c) {
   if (c.head.final_norm) list.norm("norm", c.encoder.width);
   if (c.head.pooling == Pooling::kAttention) list_attention_pool(list, c.head);
   if (c.head.pooled_norm) list.norm("fc_norm", c.pooled_width());
-  if (c.head.pre_logits != 0) list.linear("pre_logits", c.head.pre_logits, c.pooled_width(), true);
+  if (c.head.pre_logits != 0)
+    list.linear("pre_logits", c.head.pre_logits, c.pooled_width(), c.head.pre_logits_bias);
   list.common.part = TensorPart::kClassifier;
   if (c.head.classes == 0) return;
   list.linear("head", c.head.classes, c.classifier_inputs(), c.head.head_bias);

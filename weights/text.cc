@@ -35,6 +35,12 @@ void describe(const Location& location, TextConfig& c) {
   set_openai(c);
 }
 
+/// Meta's Perception Encoder has OpenAI's names, and an attention pool of its own.
+bool is_perception_encoder(const TensorMap& tensors) {
+  return std::ranges::any_of(
+      tensors, [](const auto& entry) { return entry.first.ends_with("visual.attn_pool.probe"); });
+}
+
 /// The one number of a tensor, or nothing where there is none.
 std::optional<float> number_of(const WeightMap& weights, const char* name,
                                const std::string& where) {
@@ -65,6 +71,10 @@ TextCheckpoint open_text(const std::filesystem::path& path) {
   text.folder = location.weights.parent_path();
   text.config = infer_text_config(found->weights, where);
   describe(location, text.config);
+  if (location.config.empty() && is_perception_encoder(file.tensors)) {
+    text.config.encoder.activation = Activation::kGelu;
+    text.config.tokenizer = TokenizerKind::kOpenClip;
+  }
   validate(text.config, where);
   text.scale = std::exp(number_of(found->weights, "logit_scale", where).value_or(0.0f));
   if (!std::isfinite(text.scale)) fail(where, ": exp of 'logit_scale' is not finite");

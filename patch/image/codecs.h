@@ -1,4 +1,4 @@
-/// The rarer formats, and writing pictures: two modules, each loaded when it is first needed, so
+/// The rarer formats, and writing pictures: three modules, each loaded when it is first needed, so
 /// that start-up does not pay for their libraries (OpenCV's codecs alone stand on some 140).
 #pragma once
 
@@ -18,13 +18,22 @@ struct DecodeProblem {
   bool out_of_memory = false;
 };
 
-/// libtiff and libwebp, under the name kDecodersSymbol; as the decoders of pixel_decoders.h. A TIFF
-/// comes as it is stored, whatever its orientation. No exception leaves the module.
+/// libtiff, libwebp and giflib, under the name kDecodersSymbol; as the decoders of
+/// pixel_decoders.h. A TIFF comes as it is stored, whatever its orientation. No exception leaves
+/// the module.
 struct Decoders {
   DecodeProblem (*tiff)(std::span<const std::byte> bytes, Image& image);
   DecodeProblem (*webp)(std::span<const std::byte> bytes, Image& image);
+  DecodeProblem (*gif)(std::span<const std::byte> bytes, Image& image);
 };
 inline constexpr const char* kDecodersSymbol = "vit_decoders";
+
+/// libheif, under the name kHeifDecodersSymbol. Turns and cuts the image as its file says, and sets
+/// its size to that of the result.
+struct HeifDecoders {
+  DecodeProblem (*heif)(std::span<const std::byte> bytes, Image& image);
+};
+inline constexpr const char* kHeifDecodersSymbol = "vit_heif_decoders";
 
 /// OpenCV, under the name kEncodersSymbol. No exception leaves the module.
 struct Encoders {
@@ -36,6 +45,7 @@ inline constexpr const char* kEncodersSymbol = "vit_encoders";
 /// Load the module on the first call, from any thread. Throw an Error that names the file if it is
 /// not there.
 const Decoders& decoders();
+const HeifDecoders& heif_decoders();
 const Encoders& encoders();
 
 }  // namespace vit::patch

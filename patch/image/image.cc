@@ -80,6 +80,11 @@ std::string decode_pixels(std::span<const std::byte> bytes, FileFormat format, I
       return by_module(decoders().tiff(bytes, image));
     case FileFormat::kWebp:
       return by_module(decoders().webp(bytes, image));
+    case FileFormat::kGif:
+      return by_module(decoders().gif(bytes, image));
+    case FileFormat::kHeic:
+    case FileFormat::kAvif:
+      return by_module(heif_decoders().heif(bytes, image));
     case FileFormat::kUnknown:
       break;
   }

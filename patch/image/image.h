@@ -44,9 +44,9 @@ struct DecodeOptions {
   const std::atomic<bool>* stop = nullptr;  ///< ends the wait for the budget with WaitStopped
 };
 
-/// Decodes JPEG, PNG, WebP, BMP or TIFF of any colour type and depth. `name` opens the messages. A
-/// file that is damaged is an error, or an image that says so in `damage` where most of it is
-/// there.
+/// Decodes JPEG, PNG, WebP, BMP, TIFF, HEIC or AVIF of any colour type and depth, or the first
+/// frame of a GIF. `name` opens the messages. A file that is damaged is an error, or an image that
+/// says so in `damage` where most of it is there.
 Image decode(std::span<const std::byte> bytes, std::string_view name,
              const DecodeOptions& options = {});
 

@@ -13,7 +13,7 @@ namespace vit::patch {
 
 using std::size_t;
 
-enum class FileFormat { kUnknown, kJpeg, kPng, kWebp, kBmp, kTiff };
+enum class FileFormat { kUnknown, kJpeg, kPng, kWebp, kBmp, kTiff, kGif, kHeic, kAvif };
 
 struct ImageHeader {
   FileFormat format = FileFormat::kUnknown;
@@ -23,7 +23,8 @@ struct ImageHeader {
   bool complete = false;  ///< the file goes on to the end of the image
   /// What the file's compressed data can hold at the best ratio of its format.
   size_t most_pixels = std::numeric_limits<size_t>::max();
-  std::string problem = {};  ///< what makes it undecodable, if anything does
+  std::string problem = {};              ///< what makes it undecodable, if anything does
+  std::span<const std::byte> exif = {};  ///< the EXIF block in the file's bytes
 };
 
 std::string_view to_string(FileFormat format);  ///< "JPEG", …
@@ -40,6 +41,11 @@ ImageHeader read_png_header(std::span<const std::byte> bytes);
 ImageHeader read_webp_header(std::span<const std::byte> bytes);
 ImageHeader read_bmp_header(std::span<const std::byte> bytes);
 ImageHeader read_tiff_header(std::span<const std::byte> bytes);
+ImageHeader read_gif_header(std::span<const std::byte> bytes);
+/// HEIC and AVIF; the size is that before the image is turned and cut.
+ImageHeader read_heif_header(std::span<const std::byte> bytes);
+/// HEIC, AVIF or unknown; 64 bytes are enough.
+FileFormat heif_format_of(std::span<const std::byte> bytes);
 
 /// The orientation in an EXIF block, which is a small TIFF file; 1 if it has none that makes sense.
 int exif_orientation(std::span<const std::byte> exif);
@@ -47,7 +53,8 @@ int exif_orientation(std::span<const std::byte> exif);
 /// The PNG without its remarks (colour profiles, times, texts), about which libpng prints warnings.
 std::vector<std::byte> essential_png(std::span<const std::byte> bytes);
 
-/// What a file of no known format looks like: "it starts like text", "it is a GIF image", …
+/// What a file of no known format looks like, and how to convert it: "it starts like text", "it is
+/// a PDF document; convert …".
 std::string describe_unknown(std::span<const std::byte> bytes);
 
 }  // namespace vit::patch

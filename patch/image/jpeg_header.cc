@@ -134,7 +134,8 @@ ImageHeader read_jpeg_header(std::span<const std::byte> bytes) {
     } else if (in_scan) {
       blocks.add_scan(reader, at);
     } else if (marker == kApp1 && !oriented && reader.says(at + 2, {"Exif\0\0", 6})) {
-      header.orientation = exif_orientation(reader.part(at + 8, length < 8 ? 0 : length - 8));
+      header.exif = reader.part(at + 8, length < 8 ? 0 : length - 8);
+      header.orientation = exif_orientation(header.exif);
       oriented = true;
     }
     from += length;

@@ -90,8 +90,10 @@ ImageHeader read_png_header(std::span<const std::byte> bytes) {
       header.problem = "the checksum of its " + type_of(reader, chunk) + " chunk is wrong";
       break;
     }
-    if (reader.says(chunk + 4, "eXIf"))
-      header.orientation = exif_orientation(reader.part(chunk + 8, length));
+    if (reader.says(chunk + 4, "eXIf")) {
+      header.exif = reader.part(chunk + 8, length);
+      header.orientation = exif_orientation(header.exif);
+    }
     if (reader.says(chunk + 4, "IEND")) {
       header.complete = true;
       break;

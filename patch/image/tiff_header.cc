@@ -9,15 +9,18 @@ namespace vit::patch {
 namespace {
 
 enum Tag : std::uint32_t {
+  kSubfileType = 254,
   kWidth = 256,
   kHeight = 257,
   kBitsPerSample = 258,
   kCompression = 259,
+  kPhotometric = 262,
   kStripOffsets = 273,
   kOrientation = 274,
   kStripLengths = 279,
   kTileOffsets = 324,
   kTileLengths = 325,
+  kSubDirectories = 330,
 };
 
 /// Bytes of a value of each field type; 0: no such type.
@@ -91,6 +94,16 @@ int orientation_of(const Directory& directory) {
   return orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : 1;
 }
 
+/// Cameras store what their sensor saw in a kind of TIFF. Its first image is a thumbnail, or one of
+/// no colours.
+bool is_raw(const Directory& directory) {
+  constexpr std::uint32_t kColourFilter = 32803, kLinearRaw = 34892;
+  const std::uint32_t photometric = directory.first(kPhotometric, 0);
+  const bool thumbnail = (directory.first(kSubfileType, 0) & 1) != 0;
+  return directory.reader().says(8, "CR\2") || photometric == kColourFilter ||
+         photometric == kLinearRaw || (thumbnail && directory.find(kSubDirectories).count != 0);
+}
+
 /// Bytes of all strips, or of all tiles; 0 if one of them lies outside of the file.
 size_t data_bytes(const Directory& directory, Tag offsets_tag, Tag lengths_tag) {
   const Field offsets = directory.find(offsets_tag), lengths = directory.find(lengths_tag);
@@ -139,6 +152,7 @@ int exif_orientation(std::span<const std::byte> exif) {
 ImageHeader read_tiff_header(std::span<const std::byte> bytes) {
   const Directory directory(bytes);
   ImageHeader header{.format = FileFormat::kTiff};
+  header.exif = bytes;
   header.width = directory.first(kWidth, 0);
   header.height = directory.first(kHeight, 0);
   header.orientation = orientation_of(directory);
@@ -147,7 +161,9 @@ ImageHeader read_tiff_header(std::span<const std::byte> bytes) {
   header.complete = directory.complete() && data != 0;
   const std::uint32_t bits = directory.first(kBitsPerSample, 1);
   header.most_pixels = data * most_pixels_per_byte(directory.first(kCompression, 1), bits);
-  if (bits > 16)
+  if (is_raw(directory))
+    header.problem = "it is a camera's raw file; develop it: darktable-cli FILE out.jpg";
+  else if (bits > 16)
     header.problem = "it has " + std::to_string(bits) + " bits per sample; at most 16 are read";
   return header;
 }

@@ -33,8 +33,10 @@ ImageHeader read_webp_header(std::span<const std::byte> bytes) {
   }
   for (size_t at = kFirstChunk; reader.has(at, kChunkHead);) {
     const size_t length = reader.u32(at + 4);
-    if (reader.says(at, "EXIF"))
-      header.orientation = exif_orientation(reader.part(at + kChunkHead, length));
+    if (reader.says(at, "EXIF")) {
+      header.exif = reader.part(at + kChunkHead, length);
+      header.orientation = exif_orientation(header.exif);
+    }
     at += kChunkHead + length + length % 2;  // chunks start at even places
   }
   return header;

@@ -89,8 +89,8 @@ static void refuse_images(const char* no_image) {
   const unsigned char pixel[3] = {1, 2, 3};
   refused(vit_read_image(NULL) == NULL, "path", "got NULL", __LINE__);
   refused(vit_read_image("no/such.png") == NULL, "no/such.png", "no such file", __LINE__);
-  refused(vit_read_image(no_image) == NULL, no_image, "not a JPEG, PNG, WebP, BMP or TIFF image",
-          __LINE__);
+  refused(vit_read_image(no_image) == NULL, no_image,
+          "not a JPEG, PNG, WebP, BMP, TIFF, GIF, HEIC or AVIF image", __LINE__);
   refused(vit_decode_image(NULL, 3) == NULL, "bytes", "got NULL", __LINE__);
   refused(vit_decode_image(pixel, 0) == NULL, "image", "empty", __LINE__);
   refused(vit_decode_image(pixel, 3) == NULL, "image", "not a JPEG", __LINE__);

@@ -144,6 +144,8 @@ TEST(Config, AHeadReadsOnlyWhatTheTokensHave) {
   EXPECT_EQ(distilled([](ModelConfig&) {}), "");
   EXPECT_EQ(distilled([](ModelConfig& c) { c.head.pre_logits = 8; }),
             "m: a distilled head cannot follow a pre-logits layer, got one of width 8");
+  EXPECT_EQ(distilled([](ModelConfig& c) { c.head.unit_features = true; }),
+            "m: a distilled head cannot read features of length 1");
   EXPECT_EQ(distilled([](ModelConfig& c) { c.head.pooling = Pooling::kClassAndMean; }),
             "m: a distilled head needs class pooling, got class-and-mean");
   EXPECT_EQ(distilled([](ModelConfig& c) {

@@ -45,7 +45,7 @@ TEST(ImageFiles, AreThoseOfEveryDepthInTheOrderOfTheirNames) {
 
 TEST(ImageFiles, LeaveHiddenEntriesOutUncounted) {
   const Folder folder;
-  for (const auto* name : {".a.jpg", ".git/b.jpg", "c/.d.heic"}) folder.write(name, "");
+  for (const auto* name : {".a.jpg", ".git/b.jpg", "c/.d.nef"}) folder.write(name, "");
   const Found found = images_in(folder.path());
   EXPECT_THAT(found.paths, IsEmpty());
   EXPECT_EQ(found.skipped.text(), "");
@@ -53,13 +53,13 @@ TEST(ImageFiles, LeaveHiddenEntriesOutUncounted) {
 
 TEST(ImageFiles, CountOtherFilesByTheirEnding) {
   const Folder folder;
-  for (const auto* name : {"a.jpg", "b.HEIC", "c/d.heic", "README", "ends.", "jpg"})
+  for (const auto* name : {"a.jpg", "b.NEF", "c/d.nef", "README", "ends.", "jpg"})
     folder.write(name, "");
   ASSERT_EQ(mkfifo(folder.path("pipe.jpg").c_str(), 0600), 0);
   const Found found = images_in(folder.path());
   EXPECT_THAT(found.paths, ElementsAre("a.jpg"));
   EXPECT_EQ(found.skipped.text(),
-            "skipped: 3 with no ending, 2 .heic, 1 special (pipe, socket or device)");
+            "skipped: 3 with no ending, 2 .nef, 1 special (pipe, socket or device)");
 }
 
 TEST(ImageFiles, FollowLinksButNotIntoTheirOwnParents) {

@@ -34,12 +34,28 @@ async function changes(page, what, act) {
   assert.notEqual(await heat(page), before, what + " changes nothing on the map");
 }
 
-async function pointer(page) {
+// The map that is shown first; the pointer reads it.
+async function relevance(page, facts, at) {
+  assert.match(await status(page), /^What speaks for/, "relevance is shown first, as in a picture");
+  const shown = await heat(page);
+  await at(0.1, 0.1);
+  await settled(page);
+  assert.equal(await heat(page), shown, "relevance does not depend on the pointer");
+  const read = parseFloat((await page.locator("#readout").textContent()).replace("patch 0,0: ", ""));
+  const exact = facts.relevance[0].tokens[facts.prefix.length];
+  assert.ok(Math.abs(read - exact) <= 0.06 * Math.abs(exact), `${read} is read, ${exact} is there`);
+  await page.getByRole("radio", { name: "Attention" }).click();
+  await settled(page);
+}
+
+async function pointer(page, facts) {
   const box = await page.locator("#stage").boundingBox();
   const at = (x, y) => page.mouse.move(box.x + x * box.width, box.y + y * box.height);
+  if (facts.relevance.length) await relevance(page, facts, at);
   const resting = await heat(page);
   await changes(page, "pointing at a patch", () => at(0.1, 0.1));
   assert.match(await status(page), /^Patch 0,0 looks/);
+  assert.match(await page.locator("#readout").textContent(), /^patch 0,0: [0-9.e-]+/);
   await changes(page, "pointing at another patch", () => at(0.9, 0.9));
   await page.mouse.move(box.x + box.width + 40, 2);
   await settled(page);
@@ -49,7 +65,18 @@ async function pointer(page) {
   await settled(page);
   assert.match(await status(page), /^Patch 0,0 looks/, "a click keeps the patch");
   assert.match(page.url(), /#.*q=/);
+  const kept = await heat(page);
+  await at(0.9, 0.9);
+  await settled(page);
+  assert.equal(await heat(page), kept, "the pointer reads the map of a patch that is kept");
+  assert.ok(await page.locator("#readout").isVisible());
+  await changes(page, "a key while the pointer rests on the image", () => page.keyboard.press("x"));
+  await page.keyboard.press("m");
   await page.keyboard.press("c");
+  await at(0.1, 0.1);
+  await changes(page, "a key while the pointer is the query", () => page.keyboard.press("x"));
+  await page.keyboard.press("m");
+  await page.mouse.move(box.x + box.width + 40, 2);
   await settled(page);
   assert.equal(await heat(page), resting, "C goes back to the first query");
 }
@@ -83,12 +110,12 @@ async function keyboard(page, facts) {
 }
 
 // Everything can be reached and used without a pointer.
-async function groups(page) {
+async function groups(page, facts) {
   await page.locator("#methods button").first().focus();
   await changes(page, "an arrow among the methods", () => page.keyboard.press("ArrowRight"));
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Rollout");
   await changes(page, "the arrow back", () => page.keyboard.press("ArrowLeft"));
-  assert.match(page.url(), /^(?!.*m=)/);
+  assert.match(page.url(), facts.relevance.length ? /m=attention/ : /^(?!.*m=)/);
   await page.locator("#matrix button[aria-selected=true]").focus();
   await page.keyboard.press("ArrowUp");
   await page.keyboard.press("ArrowLeft");
@@ -101,10 +128,22 @@ async function looks(page, device) {
   const alphas = await page.evaluate(() => {
     const canvas = document.getElementById("heat");
     const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-    return [...data].filter((_, i) => i % 4 === 3);
+    const found = [255, 0];
+    for (let i = 3; i < data.length; i += 4) {
+      found[0] = Math.min(found[0], data[i]);
+      found[1] = Math.max(found[1], data[i]);
+    }
+    return found;
   });
-  assert.equal(Math.max(...alphas), 255);
-  assert.ok(Math.min(...alphas) >= 127 && Math.min(...alphas) < 255);
+  assert.equal(alphas[1], 255);
+  assert.ok(alphas[0] >= 127 && alphas[0] < 255);
+  await page.getByRole("radio", { name: "Attention" }).click();
+  await settled(page);
+  const cut = await page.evaluate(() => {
+    const strip = document.querySelector("#matrix").parentElement;
+    return document.querySelectorAll("#matrix [role=columnheader]").length <= 14 ? strip.scrollWidth - strip.clientWidth : 0;
+  });
+  assert.ok(cut <= 0 || device === "phone", `the thumbnails are ${cut} pixels too wide`);
   const seen = await page.evaluate(() => {
     const box = document.querySelector("#matrix button[aria-selected=true]").getBoundingClientRect();
     const around = document.querySelector("#matrix").parentElement.getBoundingClientRect();
@@ -114,6 +153,9 @@ async function looks(page, device) {
   const gap = await page.evaluate(() => document.querySelector("#matrix button").getBoundingClientRect().left
     - document.querySelector("#matrix").getBoundingClientRect().left);
   assert.ok(gap < 100 || device === "phone", `the thumbnails begin ${gap} pixels from the left`);
+  const first = page.getByRole("radio", { name: "Relevance" });
+  if (await first.count()) await first.click();
+  await settled(page);
 }
 
 async function controls(page, facts) {
@@ -136,7 +178,12 @@ async function controls(page, facts) {
   await settled(page);
   assert.ok(await page.locator("#marks path").count() > 0, "the outline is drawn");
   await changes(page, "clipping", () => page.locator("#clip").fill("90"));
+  await page.locator("#opacity").fill("80");
+  const wide = () => page.locator("#heat").evaluate((canvas) => canvas.width);
+  assert.ok(await wide() >= 8 * facts.cols, "smoothed colours have many pixels");
   await page.locator("#smooth").uncheck();
+  await settled(page);
+  assert.equal(await wide(), facts.cols, "else a patch has one");
   await page.locator("#lines").check();
   await settled(page);
   for (const [i, answer] of facts.relevance.entries()) {
@@ -147,6 +194,21 @@ async function controls(page, facts) {
   await page.locator("#theme").click();
   assert.match(await page.evaluate(() => document.documentElement.dataset.theme), /light|dark/);
   await page.locator("#theme").click();
+}
+
+// Several phrases: each has its own small map, which can be chosen.
+async function compare(page, facts) {
+  const views = page.locator("#compare button");
+  assert.equal(await page.locator(".compare").isVisible(), facts.compare);
+  assert.equal(await views.count(), facts.compare ? facts.relevance.length : 0);
+  for (let i = 0; i < (await views.count()); ++i) {
+    await views.nth(i).click();
+    await settled(page);
+    assert.equal(await views.nth(i).getAttribute("aria-pressed"), "true");
+    assert.ok((await status(page)).includes(facts.relevance[i].label));
+    const drawn = await views.nth(i).locator("canvas").evaluate((canvas) => new Set(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data).size);
+    assert.ok(drawn > 2, "a map is drawn for " + facts.relevance[i].label);
+  }
 }
 
 async function heads(page, facts) {
@@ -167,6 +229,23 @@ async function heads(page, facts) {
   assert.match(await status(page), /layer 0, head 0/);
 }
 
+// What is seen, as a file.
+async function saving(page, facts) {
+  const saved = async (id) => {
+    const [file] = await Promise.all([page.waitForEvent("download"), page.locator(id).click()]);
+    assert.match(file.suggestedFilename(), /^image\d*-.*\.(png|svg)$/);
+    return fs.readFileSync(await file.path());
+  };
+  const svg = (await saved("#save-svg")).toString();
+  assert.match(svg, /^<svg xmlns/);
+  assert.ok(svg.includes(facts.title.replace(/&/g, "&amp;")));
+  assert.equal(svg.match(/data:image\//g).length, 3, "image, map and bar");
+  const png = await saved("#save-png");
+  assert.equal(png.subarray(1, 4).toString(), "PNG");
+  const natural = await page.locator("#photo").evaluate((photo) => photo.naturalWidth);
+  assert.equal(png.readUInt32BE(16), natural + 40);
+}
+
 // The state in the address gives the same picture in another tab.
 async function deepLink(context, page, file) {
   const hash = new URL(page.url()).hash;
@@ -184,6 +263,11 @@ async function readable(page) {
   const nameless = await page.evaluate(() => [...document.querySelectorAll("button, input, select")]
     .filter((e) => !(e.textContent.trim() || e.getAttribute("aria-label") || e.title || e.labels?.length)).length);
   assert.equal(nameless, 0, "every control has a name");
+  assert.equal(await page.locator("main").count(), 1);
+  assert.equal(await page.locator("[role=application]:not([aria-label])").count(), 0);
+  const unnamed = await page.locator("[role=columnheader], [role=rowheader]")
+    .evaluateAll((cells) => cells.filter((cell) => !cell.textContent.trim()).length);
+  assert.equal(unnamed, 0, "every row and column of the thumbnails has a name");
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.ok(wide <= 0, `the page is ${wide} pixels too wide`);
 }
@@ -208,11 +292,13 @@ async function drive(browser, name) {
         await settled(page);
         assert.match(await status(page), /^Patch 0,0/);
       } else {
-        await pointer(page);
+        await pointer(page, facts);
         await keyboard(page, facts);
-        await groups(page);
+        await groups(page, facts);
         await heads(page, facts);
         await controls(page, facts);
+        await compare(page, facts);
+        await saving(page, facts);
         await deepLink(context, page, file);
       }
       assert.deepEqual(trouble, [], `${name} ${scheme} ${device}`);

@@ -1,5 +1,8 @@
 #include "tests/fuzz/seeds.h"
+#include "tests/patch/gif_files.h"
+#include "tests/patch/heif_files.h"
 #include "tests/patch/hostile_files.h"
+#include "tests/tools/sources/zip_builder.h"
 
 namespace vit::fuzz {
 namespace {
@@ -65,6 +68,34 @@ Seeds tiff_seeds() {
 Seeds webp_seeds() {
   return texts_of({small_webp(), webp_without_data(2, 2),
                    with_webp_exif(small_webp(), 1, 1, exif_block(6, true))});
+}
+
+Seeds gif_seeds() {
+  const Bytes indices{1, 2, 3, 4, 5, 6};
+  return texts_of({gif_file(3, 2, {{0, 0, 3, 2, indices}}),
+                   gif_file(4, 4, {{1, 1, 3, 2, indices, true, 7}, {0, 0, 1, 1, {1}}}),
+                   gif_file(3, 2, {}), gif_file(3, 2, {{0, 0, 3, 3, indices}})});
+}
+
+Seeds heif_seeds() {
+  return texts_of({heif_file(4, 3, {1, 2, 3}), heif_file(4, 3, {1, 2, 3}, "avif"),
+                   heif_file(20000, 20000, {}), heif_box("ftyp", {'h', 'e', 'i', 'c'})});
+}
+
+Seeds zip_seeds() {
+  using tools::zip_file;
+  return {zip_file({{.name = "1.jpg", .content = "one"},
+                    {.name = "d/2.jpg", .content = "two", .deflate = false, .described = true}}),
+          zip_file({{.name = "1.jpg", .content = "one", .zip64 = true}}, "before", "behind", true),
+          zip_file({{.name = "1.jpg", .content = "one", .flags = 1},
+                    {.name = "2.jpg", .content = "two", .says = 1'000'000'000'000}}),
+          zip_file({})};
+}
+
+Seeds gzip_seeds() {
+  constexpr int kGzip = 16 + MAX_WBITS;
+  const std::string text = test::deflated(std::string(5000, 'x') + "end", kGzip);
+  return {text, text + text, test::deflated("", kGzip), text.substr(0, text.size() - 9)};
 }
 
 }  // namespace vit::fuzz

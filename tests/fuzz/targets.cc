@@ -15,8 +15,13 @@
 #include "tests/support/folder.h"
 #include "tests/weights/support.h"
 #include "tests/weights/truth.h"
-#include "tools/batch/inputs/tar.h"
+#include "tools/serve/http/message.h"
+#include "tools/serve/inputs.h"
 #include "tools/serve/multipart.h"
+#include "tools/serve/v2_tensors.h"
+#include "tools/sources/gzip_file.h"
+#include "tools/sources/tar.h"
+#include "tools/sources/zip.h"
 #include "vit/base/error.h"
 #include "vit/index/file.h"
 #include "vit/index/layout.h"
@@ -259,6 +264,34 @@ void parse_tar(Bytes bytes) {
   tools::visit_tar(file, check_member, never);
 }
 
+/// Contents are read as far as small images need.
+void parse_zip(Bytes bytes) {
+  const MemoryFile memory(bytes);
+  const tools::ReadableFile file(memory.path());
+  const std::atomic<bool> never{false};
+  std::vector<std::byte> content(std::size_t{1} << 16);
+  const auto read_member = [&](const tools::ZipMember& member) {
+    try {
+      const auto read = tools::zip_reader(file, member, "fuzz");
+      read(100, content);
+      read(0, content);
+    } catch (const Error&) {
+    }
+    return true;
+  };
+  tools::visit_zip(file, read_member, never);
+}
+
+/// From the start, from within, and again.
+void parse_gzip(Bytes bytes) {
+  const MemoryFile memory(bytes);
+  const tools::ReadableFile file(memory.path());
+  const tools::GzipFile gzip(file);
+  const std::atomic<bool> never{false};
+  std::vector<std::byte> content(std::size_t{1} << 16);
+  for (const std::uint64_t offset : {0, 1000, 1 << 20, 10}) gzip.read(offset, content, never);
+}
+
 /// The first line is the Content-Type, the rest the body. Parts lie within it, without overlap.
 void parse_form(Bytes bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -272,6 +305,35 @@ void parse_form(Bytes bytes) {
       throw std::logic_error("a part of a form that is not in its body");
     end = part.content.data() + part.content.size();
   }
+}
+
+std::string take_line(std::string_view& text) {
+  const size_t end = std::min(text.find('\n'), text.size());
+  const std::string line(text.substr(0, end));
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return line;
+}
+
+/// A request of request_seeds(), to the end of what is read before an image is decoded.
+void parse_request(Bytes bytes) {
+  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  tools::serve::Request request;
+  request.target = take_line(text);
+  request.headers.emplace_back("content-type", take_line(text));
+  request.headers.emplace_back(tools::serve::kJsonLength, take_line(text));
+  request.body = text;
+  if (!parse_target(request)) return;
+  if (request.path.starts_with("/v2")) {
+    const auto infer = tools::serve::parse_infer(request);
+    infer_reply("model", infer, {{"logits", {1, 1}, {0.5f}, infer.binary}});
+    return;
+  }
+  constexpr size_t kMostImages = 100;
+  const auto inputs = tools::serve::read_inputs(request, kMostImages, true);
+  if (inputs.images.size() > kMostImages) throw std::logic_error("more images than allowed");
+  if (inputs.fields.contains("embeddings"))
+    for (const auto& one : inputs.fields["embeddings"]) tools::serve::numbers_of(one, "one");
+  for (const auto* name : {"k", "labels", "threshold"}) setting(request, inputs.fields, name);
 }
 
 template <void (*parse)(Bytes)>
@@ -296,11 +358,16 @@ constexpr Target kTargets[] = {
     {"config", swallow_errors<parse_config>, config_seeds},
     {"image", swallow_errors<parse_image>, image_seeds},
     {"tar", swallow_errors<parse_tar>, tar_seeds},
+    {"zip", swallow_errors<parse_zip>, zip_seeds},
+    {"gzip", swallow_errors<parse_gzip>, gzip_seeds},
     {"form", swallow_errors<parse_form>, form_seeds},
+    {"request", swallow_errors<parse_request>, request_seeds},
     {"jpeg", swallow_errors<decode_image>, jpeg_seeds},
     {"bmp", swallow_errors<decode_image>, bmp_seeds},
     {"tiff", swallow_errors<decode_image>, tiff_seeds},
     {"webp", swallow_errors<decode_image>, webp_seeds},
+    {"gif", swallow_errors<decode_image>, gif_seeds},
+    {"heif", swallow_errors<decode_image>, heif_seeds},
     {"tokenizer_json", swallow_errors<parse_tokenizer>, tokenizer_json_seeds},
     {"search_index", swallow_errors<parse_search_index>, search_index_seeds},
     {"sentencepiece", swallow_errors<parse_sentencepiece>, sentencepiece_seeds},

@@ -92,6 +92,13 @@ inline const Case kCases[] = {
        c.head.distilled_head = true;
      }},
     {"PreLogits", [](ModelConfig& c) { c.head.pre_logits = 9; }},
+    {"UnitFeatures", [](ModelConfig& c) { c.head.unit_features = true; }},
+    {"ProjectionToUnitFeatures",
+     [](ModelConfig& c) {
+       c.head.pre_logits = 9;
+       c.head.pre_logits_tanh = c.head.pre_logits_bias = false;
+       c.head.unit_features = true;
+     }},
     {"NoClassifier", [](ModelConfig& c) { c.head.classes = 0; }},
     {"NormOnPatchesAndOnAllTokens",
      [](ModelConfig& c) { c.embedding.patch_norm = c.embedding.norm_before_blocks = true; }},
@@ -137,6 +144,27 @@ inline const Case kCases[] = {
                                   .shared = true,
                                   .hidden = 7,
                                   .grid = {2, 3}};
+     }},
+    {"TalkingHeads", [](ModelConfig& c) { c.encoder.attention = AttentionKind::kTalkingHeads; }},
+    {"TalkingHeadsWithNorms",
+     [](ModelConfig& c) {
+       c.encoder.attention = AttentionKind::kTalkingHeads;
+       c.encoder.qk_norm = c.encoder.attention_norm = true;
+     }},
+    {"ClassLayers",
+     [](ModelConfig& c) {
+       c.embedding.prefix.clear();
+       c.encoder.layer_scale = true;
+       c.head.class_layers = 2;
+       c.head.class_mlp_width = 10;
+     }},
+    {"ClassLayersWithoutLayerScaleAndBias",
+     [](ModelConfig& c) {
+       c.embedding.prefix.clear();
+       c.encoder.qkv_bias = false;
+       c.encoder.attention = AttentionKind::kTalkingHeads;
+       c.head.class_layers = 1;
+       c.head.class_mlp_width = 10;
      }},
     {"AttentionPoolOfItsOwnHeadsOverAllTokens",
      [](ModelConfig& c) {

@@ -68,6 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Reference{.folder = "families/rope_mixed", .height = 80, .width = 48},
                       Reference{"families/pe_core"}, Reference{"families/relpos_cls"},
                       Reference{.folder = "families/beit", .height = 80, .width = 48},
+                      Reference{"families/cait"}, Reference{"families/beitv2"},
                       Reference{"families/srelpos"}, Reference{"families/relpos_rpn"},
                       Reference{"families/naflex_map"}, Reference{"families/naflex_parfac_gap"}),
     [](const auto& test) {

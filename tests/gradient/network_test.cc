@@ -120,6 +120,62 @@ TEST_P(Gradients, OfEveryTensorMatchCentralDifferences) {
 INSTANTIATE_TEST_SUITE_P(Model, Gradients, ::testing::ValuesIn(kCases),
                          [](const auto& test) { return test.param.name; });
 
+/// The numbers that learn, merged into the network that the fixture runs.
+struct LowRankFixture {
+  explicit LowRankFixture(Fixture& of, size_t rank)
+      : f(of), layout(f.network.layout, rank), frozen(f.network.numbers), learned(layout.size()) {
+    std::mt19937 engine(3);
+    std::normal_distribution<double> normal(0.0, 0.2);
+    for (double& number : learned) number = normal(engine);
+    merge();
+  }
+  void merge() { merge_low_rank<double>(layout, learned, frozen, f.network.numbers); }
+  std::vector<double> gradients() {
+    const Numbers<double> dlogits = f.loss_gradient();
+    NetworkView<double> view(f.network);
+    view.low_rank = &layout;
+    view.learned = learned;
+    std::vector<double> gradients(layout.size());
+    backward<double>(view, f.trace, dlogits, {.parameters = gradients});
+    return gradients;
+  }
+
+  Fixture& f;
+  LowRankLayout layout;
+  std::vector<double> frozen;
+  std::vector<double> learned;
+};
+
+TEST_P(Gradients, OfLowRankAdaptersMatchCentralDifferences) {
+  ModelConfig config = tiny();
+  GetParam().change(config);
+  Fixture f(config);
+  LowRankFixture low(f, 2);
+  const std::vector<double> gradients = low.gradients();
+  std::mt19937 engine(5);
+  std::normal_distribution<double> normal;
+  for (const LowRankSlot& slot : low.layout.slots()) {
+    std::vector<double> direction(slot.size());
+    double expected = 0.0, norm = 0.0;
+    for (size_t i = 0; i < direction.size(); ++i) {
+      direction[i] = normal(engine);
+      expected += direction[i] * gradients[slot.offset + i];
+      norm += gradients[slot.offset + i] * gradients[slot.offset + i];
+    }
+    const std::vector<double> before = low.learned;
+    const auto at = [&](double step) {
+      for (size_t i = 0; i < direction.size(); ++i)
+        low.learned[slot.offset + i] = before[slot.offset + i] + step * direction[i];
+      low.merge();
+      return f.loss();
+    };
+    const double slope = (at(kStep) - at(-kStep)) / (2.0 * kStep);
+    low.learned = before;
+    low.merge();
+    EXPECT_NEAR(slope, expected, kRelative * (std::sqrt(norm) + 1e-3)) << slot.full.name();
+  }
+}
+
 /// What the hook saw: of the probabilities of one layer, all images.
 struct Seen {
   std::vector<double> probabilities;
@@ -201,8 +257,37 @@ TEST(AttentionHook, SeesThePoolsOwnAttention) {
   EXPECT_EQ(calls, kImages);
 }
 
-TEST(Network, ABatchGivesWhatItsImagesGiveAlone) {
-  Fixture f(tiny());
+TEST(AttentionHook, SeesEachClassLayerTheLastOneFirst) {
+  ModelConfig config = tiny();
+  config.embedding.prefix.clear();
+  config.head.class_layers = 2;
+  config.head.class_mlp_width = 10;
+  Fixture f(config);
+  std::vector<size_t> layers;
+  BackwardTaps<double> taps;
+  taps.pooling = [&](const AttentionTap<double>& tap) {
+    EXPECT_EQ(tap.probabilities.rows, 3u);
+    EXPECT_EQ(tap.gradient.cols, 1u + 6u);
+    layers.push_back(tap.layer);
+  };
+  const Numbers<double> dlogits = f.loss_gradient();
+  backward<double>(f.network, f.trace, dlogits, {}, &taps);
+  EXPECT_EQ(layers, (std::vector<size_t>{1, 1, 0, 0}));
+}
+
+ModelConfig cait() {
+  ModelConfig config = tiny();
+  config.embedding.prefix.clear();
+  config.encoder.attention = AttentionKind::kTalkingHeads;
+  config.head.class_layers = 2;
+  config.head.class_mlp_width = 10;
+  return config;
+}
+
+class Batches : public ::testing::TestWithParam<ModelConfig (*)()> {};
+
+TEST_P(Batches, GiveWhatTheirImagesGiveAlone) {
+  Fixture f(GetParam()());
   const ConstView<double> logits = f.run();
   Trace<double> alone;
   for (size_t image = 0; image < kImages; ++image) {
@@ -212,6 +297,8 @@ TEST(Network, ABatchGivesWhatItsImagesGiveAlone) {
     for (size_t c = 0; c < logits.cols; ++c) EXPECT_NEAR(logits(image, c), single(0, c), 1e-12);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Model, Batches, ::testing::Values(&tiny, &cait));
 
 /// The way through the network with some patches left out is differentiable too.
 TEST(Network, GradientsWithSomePatchesMatchCentralDifferences) {

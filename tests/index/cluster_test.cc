@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <numeric>
 #include <set>
 
 #include "tests/index/support.h"
@@ -59,8 +61,8 @@ TEST(Cluster, PutsEveryLiveRowIntoOneClusterTheLargestFirst) {
 }
 
 TEST(Cluster, IsTheSameForASeedOnAnyNumberOfWorkers) {
-  const Matrix data = unit_rows(1500, 24, 1);
-  const ClusterOptions options{.clusters = 20, .seed = 9};
+  const Matrix data = unit_rows(20'000, 12, 1);  // more than move one by one at a time
+  const ClusterOptions options{.clusters = 20, .seed = 9, .most_rounds = 30};
   const auto alone = cluster(vectors_of(data), options);
   ThreadPool pool(4);
   const auto shared = cluster(vectors_of(data), options, {.pool = &pool});
@@ -68,6 +70,84 @@ TEST(Cluster, IsTheSameForASeedOnAnyNumberOfWorkers) {
   EXPECT_EQ(shared.rounds, alone.rounds);
   for (size_t c = 0; c < alone.clusters.size(); ++c)
     EXPECT_EQ(shared.clusters[c].members, alone.clusters[c].members);
+}
+
+using Sums = std::vector<std::vector<double>>;
+
+double length_of(const std::vector<double>& sum) {
+  return std::sqrt(std::inner_product(sum.begin(), sum.end(), sum.begin(), 0.0));
+}
+
+/// The length of a sum with `times` the row added.
+double length_with(std::vector<double> sum, std::span<const float> row, double times) {
+  for (size_t i = 0; i < row.size(); ++i) sum[i] += times * double{row[i]};
+  return length_of(sum);
+}
+
+/// The sums of the clusters' rows, in double precision.
+Sums sums_of(const Matrix& data, const Clustering& result) {
+  Sums sums;
+  for (const Cluster& one : result.clusters) {
+    sums.emplace_back(data.cols());
+    for (const Hit& hit : one.members)
+      for (size_t i = 0; i < data.cols(); ++i) sums.back()[i] += double{data(hit.row, i)};
+  }
+  return sums;
+}
+
+/// The sum of all cosines with the centres of the clusters.
+double objective_of(const Sums& sums) {
+  double total = 0.0;
+  for (const auto& sum : sums) total += length_of(sum);
+  return total;
+}
+
+TEST(Cluster, EndsWhereNoRowWouldBeBetterElsewhere) {
+  const Matrix data = unit_rows(300, 40, 8);
+  const auto result = cluster(vectors_of(data), {.clusters = 9, .seed = 2});
+  EXPECT_TRUE(result.converged);
+  const Sums sums = sums_of(data, result);
+  double similarity = 0.0;
+  for (size_t c = 0; c < sums.size(); ++c) {
+    const Cluster& one = result.clusters[c];
+    similarity += one.similarity * static_cast<double>(one.members.size());
+    for (const Hit& hit : one.members) {
+      const auto row = data.view().row_span(hit.row);
+      const double along = std::inner_product(row.begin(), row.end(), sums[c].begin(), 0.0);
+      EXPECT_NEAR(hit.score, along / length_of(sums[c]), 1e-5);
+      const double loss = length_of(sums[c]) - length_with(sums[c], row, -1.0);
+      for (size_t other = 0; other < sums.size(); ++other)
+        if (other != c) {
+          EXPECT_LE(length_with(sums[other], row, 1.0) - length_of(sums[other]), loss + 1e-4);
+        }
+    }
+  }
+  EXPECT_NEAR(similarity, objective_of(sums), 1e-3);
+}
+
+/// All partitions of nine rows into three clusters.
+double best_objective(const Matrix& data) {
+  double best = 0.0;
+  for (size_t code = 0; code < 19683; ++code) {
+    Sums sums(3, std::vector<double>(data.cols()));
+    size_t rest = code;
+    for (size_t r = 0; r < 9; ++r, rest /= 3)
+      for (size_t i = 0; i < data.cols(); ++i) sums[rest % 3][i] += double{data(r, i)};
+    best = std::max(best, objective_of(sums));
+  }
+  return best;
+}
+
+TEST(Cluster, FindsTheBestPartitionOfFewRowsWithOneOfAFewSeeds) {
+  for (const unsigned set : {1, 2, 3}) {
+    const Matrix data = unit_rows(9, 4, set);
+    double best = 0.0;
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      const auto result = cluster(vectors_of(data), {.clusters = 3, .seed = seed});
+      best = std::max(best, objective_of(sums_of(data, result)));
+    }
+    EXPECT_NEAR(best, best_objective(data), 1e-5) << set;
+  }
 }
 
 TEST(Cluster, TakesMoreClustersThanThereAreDifferentRows) {

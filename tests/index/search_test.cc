@@ -163,6 +163,84 @@ TEST(Duplicates, AreNotPassedOnAlongAChain) {
   EXPECT_THAT(groups[1].others, ElementsAre(Field(&Hit::row, 3u)));
 }
 
+/// The rule in its plain form, in double precision: for each place in the order the place of the
+/// row that it joins, or its own.
+std::vector<size_t> grouped_by_rule(const Matrix& rows, std::span<const size_t> order,
+                                    double threshold) {
+  std::vector<size_t> joined(order.size());
+  for (size_t place = 0; place < order.size(); ++place) {
+    joined[place] = place;
+    double best = threshold;
+    for (size_t before = 0; before < place; ++before) {
+      if (joined[before] != before) continue;
+      double product = 0.0;
+      for (size_t i = 0; i < rows.cols(); ++i)
+        product += double{rows(order[place], i)} * double{rows(order[before], i)};
+      if (product < best) continue;
+      joined[place] = before;
+      best = product;
+    }
+  }
+  return joined;
+}
+
+TEST(Duplicates, AreThoseOfTheRuleInItsPlainForm) {
+  const Matrix rows = unit_rows(900, 6, 4);  // so few numbers that rows have many neighbours
+  std::vector<size_t> order(900);
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i * 7 % 900;
+  ThreadPool pool(3);
+  for (const float threshold : {0.8f, 0.95f, 0.999f}) {
+    const auto expected = grouped_by_rule(rows, order, double{threshold});
+    std::vector<size_t> joined(order.size()), place_of(order.size());
+    for (size_t place = 0; place < order.size(); ++place) {
+      joined[place] = place;
+      place_of[order[place]] = place;
+    }
+    const auto groups = group_duplicates(vectors_of(rows), order, threshold, {.pool = &pool});
+    for (const auto& group : groups)
+      for (const Hit& hit : group.others) joined[place_of[hit.row]] = place_of[group.kept];
+    EXPECT_EQ(joined, expected) << threshold;
+    const auto alone = group_duplicates(vectors_of(rows), order, threshold);
+    ASSERT_EQ(alone.size(), groups.size());
+    for (size_t g = 0; g < groups.size(); ++g) EXPECT_EQ(alone[g].others, groups[g].others);
+  }
+}
+
+/// Farthest-point selection in its plain form, after rows that are taken.
+std::vector<size_t> picked_by_rule(const Matrix& rows, std::vector<size_t> taken, size_t count) {
+  std::vector<size_t> picks;
+  while (picks.size() < count) {
+    size_t farthest = rows.rows();
+    double least = 2.0;
+    for (size_t r = 0; r < rows.rows(); ++r) {
+      double nearest = -2.0;
+      for (const size_t t : taken) {
+        double product = 0.0;
+        for (size_t i = 0; i < rows.cols(); ++i) product += double{rows(r, i)} * double{rows(t, i)};
+        nearest = std::max(nearest, t == r ? 3.0 : product);
+      }
+      if (nearest >= least) continue;
+      farthest = r;
+      least = nearest;
+    }
+    picks.push_back(farthest);
+    taken.push_back(farthest);
+  }
+  return picks;
+}
+
+TEST(Diverse, IsTheRuleInItsPlainForm) {
+  const Matrix rows = unit_rows(800, 10, 7);
+  std::vector<size_t> taken(300);  // more than are taken in one pass
+  std::iota(taken.begin(), taken.end(), size_t{200});
+  ThreadPool pool(3);
+  const auto picks = pick_diverse(vectors_of(rows), taken, 20, {.pool = &pool});
+  std::vector<size_t> picked;
+  for (const Hit& hit : picks) picked.push_back(hit.row);
+  EXPECT_EQ(picked, picked_by_rule(rows, taken, 20));
+  EXPECT_EQ(pick_diverse(vectors_of(rows), taken, 20), picks);
+}
+
 TEST(Diverse, PicksOneOfEachPlantedGroupFirst) {
   constexpr size_t kOriginals = 8;
   const Matrix rows = planted(kOriginals, 50, 0.3f);

@@ -121,6 +121,59 @@ TEST(Relevance, EqualsTheRecurrenceOnWholeMatricesInDoublePrecision) {
   }
 }
 
+/// [n, n] += max(A · dY/dA, 0) / heads, at rows and columns from `first` on.
+void add_influence(const gradient::AttentionTap<double>& tap, size_t rows, size_t first,
+                   std::vector<double>& to, size_t n) {
+  const auto heads = static_cast<double>(tap.probabilities.rows / rows);
+  for (size_t r = 0; r < tap.probabilities.rows; ++r)
+    for (size_t c = 0; c < tap.probabilities.cols; ++c)
+      to[(first + r % rows) * n + first + c] +=
+          std::max(tap.probabilities(r, c) * tap.gradient(r, c), 0.0) / heads;
+}
+
+/// Class layers as layers of whole matrices over the class token and 16 patches, of which only the
+/// class token reads.
+TEST(Relevance, GoesThroughEveryClassLayer) {
+  ModelConfig config = tiny_config();
+  config.embedding.prefix = {};
+  config.encoder.attention = AttentionKind::kTalkingHeads;
+  config.head.class_layers = 2;
+  config.head.class_mlp_width = 24;
+  const auto checkpoint = test::random_checkpoint(config);
+  const Matrix patches = test::random_matrix(16, 48, 3);
+  const auto network = gradient::load_network<float>(checkpoint);
+  const auto got =
+      Explanation(network, patches).relevance(1, {.query = {.kind = QueryKind::kPool}});
+
+  const auto exact = gradient::load_network<double>(checkpoint);
+  gradient::Numbers<double> numbers(patches.rows(), patches.cols());
+  for (size_t r = 0; r < patches.rows(); ++r)
+    for (size_t c = 0; c < patches.cols(); ++c) numbers.view()(r, c) = patches(r, c);
+  gradient::Trace<double> trace;
+  gradient::forward<double>(exact, {.patches = numbers, .images = 1, .paths = {}}, trace);
+  constexpr size_t n = 17;
+  std::vector<std::vector<double>> influence(4, std::vector<double>(n * n));
+  gradient::BackwardTaps<double> taps;
+  taps.attention = [&](const auto& tap) { add_influence(tap, 16, 1, influence[tap.layer], n); };
+  taps.pooling = [&](const auto& tap) { add_influence(tap, 1, 0, influence[2 + tap.layer], n); };
+  gradient::Numbers<double> wanted(1, 3);
+  wanted.fill(0.0);
+  wanted.view()(0, 1) = 1.0;
+  gradient::backward<double>(exact, trace, wanted, {}, &taps);
+
+  std::vector<double> row(n);
+  row[0] = 1.0;
+  for (size_t layer = 4; layer-- > 0;) {
+    const std::vector<double> before = row;
+    for (size_t k = 0; k < n; ++k)
+      for (size_t j = 0; j < n; ++j) row[j] += before[k] * influence[layer][k * n + j];
+  }
+  ASSERT_EQ(got.size(), 16u);
+  const double largest = *std::max_element(row.begin() + 1, row.end());
+  EXPECT_GT(largest, 0.0);
+  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], row[1 + i], 1e-4 * largest);
+}
+
 TEST(Relevance, NamesTheClassesThereAre) {
   const auto network = gradient::load_network<float>(test::random_checkpoint(tiny_config()));
   const Matrix patches = test::random_matrix(16, 48, 3);

@@ -1,5 +1,5 @@
 // EVA, DINOv3, Perception Encoder, RoPE-ViT, BEiT, CaiT, relpos and NaFlex, stage by stage against
-// timm, at the trained size and at another one.
+// timm, transformers and their authors' code, at the trained size and at another one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,10 +24,13 @@ struct FamilyCase {
   std::string folder;
   size_t height = 0, width = 0;  // 0: as the checkpoint says
   size_t patches = 0;            // NaFlex: image.png, resized to at most so many
+  // Files of the authors say neither the input size nor, some of them, the heads.
+  std::string file{};
+  size_t edge = 0, heads = 0;
 };
 
 std::string name_of(const ::testing::TestParamInfo<FamilyCase>& info) {
-  const auto& [folder, height, width, patches] = info.param;
+  const auto& [folder, height, width, patches, file, edge, heads] = info.param;
   if (patches != 0) return folder + "_sequence_" + std::to_string(patches);
   return height == 0 ? folder : folder + "_" + std::to_string(height) + "x" + std::to_string(width);
 }
@@ -38,13 +41,15 @@ constexpr double kStage = 1e-5;
 class Families : public ::testing::TestWithParam<FamilyCase> {
  protected:
   void SetUp() override {
-    const auto& [name, height, width, patches] = GetParam();
+    const auto& [name, height, width, patches, file, edge, heads] = GetParam();
     const fs::path folder = test::goldens() / "families" / name;
-    const auto checkpoint = weights::open(folder);
+    const auto checkpoint = weights::open(folder / file, {.heads = heads});
     Recipe recipe = checkpoint.recipe;
     const std::string size = std::to_string(height) + "x" + std::to_string(width);
     std::string image = "image.png", expected = "expected.safetensors";
-    if (patches != 0) {
+    if (edge != 0) {
+      recipe = scaled_to(recipe, edge, edge);
+    } else if (patches != 0) {
       expected = "expected_sequence_" + std::to_string(patches) + ".safetensors";
       recipe.resize = ResizeMode::kSquash;
       recipe.resize_height = recipe.crop_height = height;
@@ -200,6 +205,28 @@ INSTANTIATE_TEST_SUITE_P(
         FamilyCase{"naflex_map"}, FamilyCase{"naflex_map", 64, 96, 24}, FamilyCase{"naflex_siglip"},
         FamilyCase{"naflex_siglip", 64, 96, 24}),
     name_of);
+
+INSTANTIATE_TEST_SUITE_P(Transformers, Families,
+                         ::testing::Values(FamilyCase{"hf_dinov3"}, FamilyCase{"hf_dinov3", 80, 48},
+                                           FamilyCase{"hf_dinov3_gated"}, FamilyCase{"hf_beit"},
+                                           FamilyCase{"hf_beit", 96, 80},
+                                           FamilyCase{"hf_beit_new_names"},
+                                           FamilyCase{"hf_data2vec_vision"}),
+                         name_of);
+
+FamilyCase original(const std::string& folder, const std::string& file, size_t edge,
+                    size_t heads = 0) {
+  return {.folder = folder, .file = file, .edge = edge, .heads = heads};
+}
+
+INSTANTIATE_TEST_SUITE_P(Authors, Families,
+                         ::testing::Values(original("original_dinov3", "dinov3.pth", 64),
+                                           original("original_eva02", "eva02.pt", 56),
+                                           original("original_pe_core", "PE-Core.pt", 64, 2),
+                                           original("original_cait", "XXS24_224.pth", 64),
+                                           original("original_rope_mixed", "rope_mixed.pth", 64,
+                                                    2)),
+                         name_of);
 
 }  // namespace
 }  // namespace vit

@@ -80,5 +80,16 @@ TEST(Head, PassesThePreLogitsThroughTanh) {
   }
 }
 
+TEST(Head, ScalesWhatTheClassifierReadsToLengthOne) {
+  Head head = head_of(Pooling::kClass, 1, false);
+  head.unit_features = true;
+  const Matrix tokens = test::random_matrix(kTokens, kWidth, 1);
+  double squares = 0.0;
+  for (size_t c = 0; c < kWidth; ++c) squares += double{tokens(0, c)} * double{tokens(0, c)};
+  const auto output = pool(head);
+  for (size_t c = 0; c < kWidth; ++c)
+    EXPECT_NEAR(output[c], double{tokens(0, c)} / std::sqrt(squares), 1e-7);
+}
+
 }  // namespace
 }  // namespace vit

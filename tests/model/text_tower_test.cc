@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "tests/support/golden.h"
-#include "tests/support/paths.h"
+#include "tests/support/text_cases.h"
 #include "vit/model/classifier.h"
 #include "vit/model/load_text.h"
 #include "vit/text/clip_vocabulary.h"
@@ -17,8 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using Golden = std::map<std::string, test::GoldenTensor>;
 
-const fs::path kGoldens = test::shared() / "goldens" / "text";
-const fs::path kClipVocabulary[] = {kGoldens / "tokenizers" / text::kClipVocabularyName};
+const fs::path kClipVocabulary[] = {test::clip_vocabulary()};
 
 /// Within 1e-5 of the largest value: float32 arithmetic stays near 1e-6.
 void expect_near(std::span<const float> got, std::span<const float> expected,
@@ -37,26 +36,13 @@ std::vector<float> numbers_of(ConstMatrixView view) {
   return numbers;
 }
 
-/// OpenAI publishes a single file; the results that lie beside it are no model.
-fs::path weights_of(const fs::path& folder) {
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().extension() == ".pt") return entry.path();
-  return folder;
-}
-
-/// Transformers rounds the offset of its centre crop down. Recipes round it to even, as torchvision
-/// does, which differs by a pixel on the first image of these two cases.
-bool crops_as_torchvision(const std::string& name, size_t image) {
-  return image != 0 || !name.starts_with("hf_clip");
-}
-
 class TextGolden : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (!fs::exists(folder_)) GTEST_SKIP() << "needs ../shared/goldens/text";
     golden_ = test::read_golden(folder_ / "expected.safetensors");
     prompts_ = test::read_json(folder_ / "prompts.json");
-    model_ = weights_of(folder_);
+    model_ = test::text_model(GetParam());
     checkpoint_ = weights::open_text(model_);
     tokenizer_.emplace(text::load_tokenizer(checkpoint_, kClipVocabulary));
     tower_ = load_text_tower(checkpoint_);
@@ -71,7 +57,7 @@ class TextGolden : public testing::TestWithParam<const char*> {
     return std::span(tensor.values).subspan(index * width, width);
   }
 
-  fs::path folder_ = kGoldens / GetParam();
+  fs::path folder_ = test::text_case(GetParam());
   fs::path model_;
   Golden golden_;
   nlohmann::json prompts_;
@@ -146,19 +132,14 @@ TEST_P(TextGolden, ImageFeaturesAgree) {
     images.push_back(read_image(folder_ / name.get<std::string>()));
   const auto features = classifier.logits(images);
   for (size_t i = 0; i < images.size(); ++i)
-    if (crops_as_torchvision(GetParam(), i))
-      expect_near(features[i], row("image.features", i), "image " + std::to_string(i));
+    expect_near(features[i], row("image.features", i), "image " + std::to_string(i));
 }
 
 std::string name_of(const testing::TestParamInfo<const char*>& info) {
   return info.param;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, TextGolden,
-                         testing::Values("openai_clip", "openai_clip_jit", "hf_clip", "hf_clip_eos",
-                                         "open_clip_vit", "open_clip_timm", "open_clip_timm_head",
-                                         "open_clip_siglip", "hf_siglip", "hf_siglip2"),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Cases, TextGolden, testing::ValuesIn(test::kTextCases), name_of);
 
 }  // namespace
 }  // namespace vit

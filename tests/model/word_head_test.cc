@@ -10,7 +10,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/golden.h"
 #include "tests/support/message_of.h"
-#include "tests/support/paths.h"
+#include "tests/support/text_cases.h"
 #include "vit/base/thread_pool.h"
 #include "vit/model/classifier.h"
 #include "vit/text/clip_vocabulary.h"
@@ -20,14 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGoldens = test::shared() / "goldens" / "text";
-const fs::path kClipVocabulary[] = {kGoldens / "tokenizers" / text::kClipVocabularyName};
-
-fs::path weights_of(const fs::path& folder) {
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (entry.path().extension() == ".pt") return entry.path();
-  return folder;
-}
+const fs::path kClipVocabulary[] = {test::clip_vocabulary()};
 
 std::vector<float> probabilities_of(const WordHead& head, std::span<const float> logits) {
   std::vector<float> result;
@@ -51,7 +44,7 @@ class WordGolden : public testing::TestWithParam<const char*> {
     if (!fs::exists(folder_)) GTEST_SKIP() << "needs ../shared/goldens/text";
     golden_ = test::read_golden(folder_ / "expected.safetensors");
     prompts_ = test::read_json(folder_ / "prompts.json");
-    checkpoint_ = weights::open_text(weights_of(folder_));
+    checkpoint_ = weights::open_text(test::text_model(GetParam()));
     const auto templates = prompts_["templates"].get<std::vector<std::string>>();
     std::string lines;
     for (const auto& label : prompts_["labels"]) lines += label.get<std::string>() + "\n";
@@ -62,7 +55,7 @@ class WordGolden : public testing::TestWithParam<const char*> {
     return std::span(tensor.values).subspan(index * tensor.shape.back(), tensor.shape.back());
   }
 
-  fs::path folder_ = kGoldens / GetParam();
+  fs::path folder_ = test::text_case(GetParam());
   std::map<std::string, test::GoldenTensor> golden_;
   nlohmann::json prompts_;
   weights::TextCheckpoint checkpoint_;
@@ -90,10 +83,8 @@ TEST_P(WordGolden, RowsAndProbabilitiesAgree) {
 TEST_P(WordGolden, ImagesOfFilesGetTheReferencesProbabilities) {
   const WordHead head =
       make_word_head(checkpoint_, labels_, {.clip_vocabularies = kClipVocabulary});
-  const Classifier tower = Classifier::load(weights_of(folder_), {.threads = 1});
+  const Classifier tower = Classifier::load(test::text_model(GetParam()), {.threads = 1});
   for (size_t i = 0; i < prompts_["images"].size(); ++i) {
-    // Transformers rounds the offset of CLIP's crop down, recipes round it to even.
-    if (i == 0 && std::string(GetParam()).starts_with("hf_clip")) continue;
     const Image image = read_image(folder_ / prompts_["images"][i].get<std::string>());
     const auto logits = word_logits(head, tower.logits({&image, 1}).front());
     expect_near(probabilities_of(head, logits), row("class_probabilities", i), 1e-5f,
@@ -149,21 +140,19 @@ std::string name_of(const testing::TestParamInfo<const char*>& info) {
   return info.param;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, WordGolden,
-                         testing::Values("openai_clip", "openai_clip_jit", "hf_clip", "hf_clip_eos",
-                                         "open_clip_vit", "open_clip_timm", "open_clip_timm_head",
-                                         "open_clip_siglip", "hf_siglip", "hf_siglip2"),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Cases, WordGolden, testing::ValuesIn(test::kTextCases), name_of);
 
 TEST(WordHead, NeedsAVocabulary) {
-  const fs::path folder = kGoldens / "open_clip_vit";
+  const fs::path folder = test::text_case("open_clip_vit");
   if (!fs::exists(folder)) GTEST_SKIP() << "needs ../shared/goldens/text";
   const auto checkpoint = weights::open_text(folder);
   const std::vector<text::WordLabel> labels{{"cat", {"a cat"}}};
-  EXPECT_EQ(test::message_of([&] { make_word_head(checkpoint, labels); }),
-            folder.string() + ": no vocabulary beside the weights; expected " +
-                std::string(text::kClipVocabularyName) +
-                " (OpenAI's CLIP vocabulary), tokenizer.json, or vocab.json with merges.txt");
+  EXPECT_EQ(
+      test::message_of([&] { make_word_head(checkpoint, labels); }),
+      folder.string() + ": no vocabulary beside the weights; expected " +
+          std::string(text::kClipVocabularyName) +
+          " (OpenAI's CLIP vocabulary, which vit pull fetches), tokenizer.json, or vocab.json " +
+          "with merges.txt");
 }
 
 }  // namespace

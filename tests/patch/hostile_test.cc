@@ -191,9 +191,21 @@ TEST(Hostile, AnArithmeticJpegWithoutDataIsNotAGreyImage) {
 }
 
 TEST(Hostile, ABigTiffIsNamed) {
-  const std::string text = "test: not a JPEG, PNG, WebP, BMP or TIFF image: it is a BigTIFF image";
+  const std::string text =
+      "test: not a JPEG, PNG, WebP, BMP, TIFF, GIF, HEIC or AVIF image: it is a BigTIFF image; "
+      "convert it: tiffcp -4 FILE out.tif";
   EXPECT_EQ(message({'I', 'I', '+', 0, 8, 0, 0, 0}), text);
   EXPECT_EQ(message({'M', 'M', 0, '+', 0, 8, 0, 0}), text);
+}
+
+TEST(Hostile, ARawFileOfACameraIsNamedAndItsThumbnailIsNotTheImage) {
+  const std::string text =
+      "test: cannot read this TIFF: it is a camera's raw file; develop it: darktable-cli FILE "
+      "out.jpg";
+  const Bytes pixels(40 * 30 * 3, 99);
+  EXPECT_EQ(message(test::tiff_file(pixels, 40, 30, 3, {{254, 1}, {330, 8}})), text) << "NEF, DNG";
+  EXPECT_EQ(message(test::tiff_file(pixels, 40, 30, 3, {{254, 1}})), "no error") << "one of pages";
+  EXPECT_EQ(message(test::with_tiff_value(test::tiff_file(pixels, 40, 30, 3), 262, 32803)), text);
 }
 
 TEST(Hostile, AnExifBlockOfManyPrefixesIsRead) {
@@ -277,7 +289,7 @@ TEST(Hostile, NoFileOfTheCollectionBecomesABlackPictureOrCostsMuch) {
 }
 
 TEST(Hostile, EndlessAndHugeFilesAreAnsweredByTheirFirstBytes) {
-  const std::string start = ": not a JPEG, PNG, WebP, BMP or TIFF image: ";
+  const std::string start = ": not a JPEG, PNG, WebP, BMP, TIFF, GIF, HEIC or AVIF image: ";
   EXPECT_EQ(message_of([] { read_image("/dev/zero"); }),
             "/dev/zero" + start + "it starts with the bytes 00 00 00 00 00 00 00 00");
   const auto path = std::filesystem::path(testing::TempDir()) / "vit_sparse.jpg";

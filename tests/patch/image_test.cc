@@ -242,9 +242,20 @@ TEST(Decode, SaysWhatAFileLooksLikeThatIsNoImage) {
     test::append(bytes, text);
     return decode_message(bytes);
   };
-  const std::string start = "test: not a JPEG, PNG, WebP, BMP or TIFF image: ";
+  const std::string start = "test: not a JPEG, PNG, WebP, BMP, TIFF, GIF, HEIC or AVIF image: ";
   EXPECT_EQ(text_message("<html>hello</html>\n"), start + "it starts like text");
-  EXPECT_EQ(text_message("GIF89a\x01\x02"), start + "it is a GIF image");
+  EXPECT_EQ(text_message("%PDF-1.4"),
+            start + "it is a PDF document; save its pages as images: pdftoppm -png FILE out");
+  EXPECT_EQ(text_message({"\0\0\0\x0cJXL \r\n\x87\n", 12}),
+            start + "it is a JPEG XL image; convert it: djxl FILE out.png");
+  EXPECT_EQ(text_message({"\0\0\0\x18"
+                          "ftypcrx \0\0\0\1",
+                          16}),
+            start + "it is a camera's raw file; develop it: darktable-cli FILE out.jpg");
+  EXPECT_EQ(text_message({"\0\0\0\x18"
+                          "ftypisom\0\0\2\0",
+                          16}),
+            start + "it is a video; save a frame: ffmpeg -i FILE -frames:v 1 out.png");
   EXPECT_EQ(decode_message({0, 1, 2, 0xfe}), start + "it starts with the bytes 00 01 02 fe");
   EXPECT_EQ(text_message("BM is how this text begins"), start + "it starts like text");
   EXPECT_EQ(decode_message({}), "test: the file is empty");

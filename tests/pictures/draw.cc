@@ -1,5 +1,6 @@
 #include "tests/pictures/draw.h"
 
+#include <cmath>
 #include <opencv2/imgproc.hpp>
 
 namespace vit::pictures {
@@ -22,6 +23,16 @@ void blend_pixel(const cv::Mat& mask, Rgb colour, double opacity, cv::Point at, 
 }
 
 }  // namespace
+
+Points arc(cv::Point2d centre, cv::Size2d radii, double from, double to) {
+  Points points;
+  for (int i = 0; i <= 40; ++i) {
+    const double angle = (from + (to - from) * i / 40.0) * CV_PI / 180.0;
+    points.emplace_back(centre.x + radii.width * std::cos(angle),
+                        centre.y + radii.height * std::sin(angle));
+  }
+  return points;
+}
 
 void Scene::blend(const cv::Mat& mask, Rgb colour, double opacity) {
   for (int y = 0; y < kCanvas; ++y)

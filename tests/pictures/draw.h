@@ -12,6 +12,9 @@ constexpr int kCanvas = 512;  ///< drawn large, then reduced: edges become smoot
 using Points = std::vector<cv::Point2d>;
 using Rgb = cv::Scalar;  ///< red, green, blue
 
+/// Points on an ellipse between two angles in degrees; 0 is right, 90 is below.
+Points arc(cv::Point2d centre, cv::Size2d radii, double from, double to);
+
 class Scene {
  public:
   explicit Scene(std::uint64_t seed) : random_(seed) {}

@@ -1,280 +1,33 @@
 // Draws the pictures of weights/default/pictures: draw_pictures FOLDER.
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <opencv2/imgcodecs.hpp>
 #include <string>
 
-#include "tests/pictures/draw.h"
+#include "tests/pictures/scenes.h"
 
 namespace vit::pictures {
 namespace {
 
-const Rgb kSkyBlue{88, 142, 206}, kPaleSky{196, 216, 236}, kGrass{86, 118, 52},
-    kFarGrass{128, 150, 86}, kRoad{96, 96, 98}, kFarRoad{136, 136, 136};
+constexpr int kEdge = 160;
 
-void draw_airplane(Scene& s) {  // an airliner from the side, climbing
-  s.sky({62, 118, 190}, {150, 190, 228}, 1.0);
-  s.clouds(3, 0.55, 0.95);
-  s.polygon({{0.10, 0.40}, {0.04, 0.22}, {0.10, 0.21}, {0.22, 0.42}}, {226, 60, 56});
-  s.polygon({{0.06, 0.44},
-             {0.12, 0.40},
-             {0.78, 0.42},
-             {0.90, 0.47},
-             {0.93, 0.51},
-             {0.88, 0.54},
-             {0.74, 0.56},
-             {0.20, 0.52}},
-            {238, 240, 244});
-  s.polygon({{0.52, 0.50}, {0.62, 0.51}, {0.40, 0.76}, {0.33, 0.76}}, {176, 182, 192});
-  s.polygon({{0.46, 0.42}, {0.54, 0.42}, {0.42, 0.28}, {0.38, 0.28}}, {198, 204, 212});
-  s.polygon({{0.10, 0.47}, {0.17, 0.47}, {0.09, 0.57}, {0.05, 0.57}}, {186, 192, 200});
-  s.ellipse({0.47, 0.61}, {0.045, 0.022}, 0.0, {92, 98, 108});
-  s.line({{0.20, 0.455}, {0.80, 0.475}}, 0.010, {70, 84, 110});
-  s.polygon({{0.86, 0.455}, {0.905, 0.48}, {0.86, 0.485}}, {40, 50, 66});
+/// Each picture has a random stream of its own, so that a new one changes no other.
+bool draw_to(const std::filesystem::path& folder, const Picture& picture) {
+  std::uint64_t seed = 1;
+  for (const char* c = picture.name; *c != '\0'; ++c)
+    seed = seed * 31 + static_cast<unsigned char>(*c);
+  Scene scene(seed);
+  picture.draw(scene);
+  const auto path = folder / (std::string(picture.name) + ".png");
+  if (cv::imwrite(path.string(), scene.finish(kEdge, 2.0, 2.0))) return true;
+  std::fprintf(stderr, "%s: cannot be written\n", path.c_str());
+  return false;
 }
-
-void draw_jet(Scene& s) {  // seen from below
-  s.sky({112, 160, 214}, {170, 202, 234}, 1.0);
-  const Rgb grey{92, 98, 106}, dark{70, 76, 84};
-  s.polygon({{0.50, 0.08}, {0.54, 0.22}, {0.55, 0.86}, {0.45, 0.86}, {0.46, 0.22}}, grey);
-  s.polygon({{0.53, 0.40}, {0.90, 0.66}, {0.90, 0.72}, {0.54, 0.64}}, dark);
-  s.polygon({{0.47, 0.40}, {0.10, 0.66}, {0.10, 0.72}, {0.46, 0.64}}, dark);
-  s.polygon({{0.54, 0.76}, {0.70, 0.88}, {0.70, 0.92}, {0.54, 0.87}}, dark);
-  s.polygon({{0.46, 0.76}, {0.30, 0.88}, {0.30, 0.92}, {0.46, 0.87}}, dark);
-  s.ellipse({0.50, 0.27}, {0.022, 0.06}, 0.0, {40, 48, 60});
-}
-
-void draw_automobile(Scene& s) {  // a red car on a road
-  s.sky(kSkyBlue, kPaleSky, 0.45);
-  s.ground(kGrass, kFarGrass, 0.42, 1.0);
-  s.ground(kRoad, kFarRoad, 0.60, 0.6);
-  s.shadow({0.50, 0.79}, {0.44, 0.05});
-  const Rgb red{196, 26, 30};
-  s.polygon({{0.26, 0.50}, {0.36, 0.35}, {0.62, 0.34}, {0.74, 0.48}}, red);
-  s.polygon({{0.06, 0.56},
-             {0.12, 0.50},
-             {0.30, 0.48},
-             {0.76, 0.47},
-             {0.92, 0.54},
-             {0.95, 0.68},
-             {0.90, 0.73},
-             {0.08, 0.73},
-             {0.05, 0.66}},
-            red);
-  s.polygon({{0.31, 0.49}, {0.39, 0.38}, {0.49, 0.375}, {0.49, 0.48}}, {52, 66, 84});
-  s.polygon({{0.52, 0.48}, {0.52, 0.375}, {0.60, 0.375}, {0.69, 0.475}}, {52, 66, 84});
-  s.line({{0.505, 0.50}, {0.505, 0.70}}, 0.006, {120, 14, 18});
-  s.ellipse({0.915, 0.58}, {0.025, 0.02}, 20.0, {250, 244, 214});
-  s.ellipse({0.075, 0.585}, {0.018, 0.022}, 0.0, {120, 10, 14});
-  s.wheel({0.24, 0.73}, 0.092);
-  s.wheel({0.76, 0.73}, 0.092);
-}
-
-void draw_bird(Scene& s) {  // a small bird on a branch
-  s.sky({150, 178, 134}, {188, 206, 168}, 1.0);
-  s.foliage({126, 158, 98}, 0.0, 1.0, 36);
-  s.line({{0.0, 0.84}, {0.45, 0.80}, {1.0, 0.74}}, 0.035, {92, 68, 48});
-  s.polygon({{0.34, 0.60}, {0.06, 0.82}, {0.14, 0.87}, {0.42, 0.70}}, {74, 66, 60});
-  s.ellipse({0.49, 0.56}, {0.21, 0.15}, -28.0, {128, 108, 88});
-  s.ellipse({0.55, 0.60}, {0.14, 0.12}, -35.0, {206, 120, 66});
-  s.disc({0.66, 0.36}, 0.115, {116, 98, 82});
-  s.ellipse({0.42, 0.55}, {0.17, 0.075}, -25.0, {86, 74, 64});
-  s.polygon({{0.76, 0.345}, {0.89, 0.385}, {0.76, 0.405}}, {58, 50, 42});
-  s.disc({0.695, 0.335}, 0.021, {16, 14, 14});
-  s.line({{0.50, 0.70}, {0.49, 0.80}}, 0.013, {70, 52, 40});
-  s.line({{0.57, 0.70}, {0.57, 0.79}}, 0.013, {70, 52, 40});
-}
-
-void draw_cat(Scene& s) {  // a face, close
-  s.sky({148, 128, 108}, {178, 158, 136}, 1.0);
-  const Rgb fur{142, 122, 98}, dark{84, 70, 56}, pale{218, 206, 190};
-  s.polygon({{0.18, 0.46}, {0.19, 0.08}, {0.44, 0.27}}, fur);
-  s.polygon({{0.82, 0.46}, {0.81, 0.08}, {0.56, 0.27}}, fur);
-  s.polygon({{0.23, 0.36}, {0.23, 0.16}, {0.37, 0.28}}, {206, 158, 148});
-  s.polygon({{0.77, 0.36}, {0.77, 0.16}, {0.63, 0.28}}, {206, 158, 148});
-  s.ellipse({0.50, 0.98}, {0.40, 0.26}, 0.0, fur * 0.85);
-  s.ellipse({0.50, 0.53}, {0.35, 0.31}, 0.0, fur);
-  for (const double x : {0.40, 0.46, 0.54, 0.60})
-    s.line({{x, 0.24}, {0.5 + 0.8 * (x - 0.5), 0.37}}, 0.022, dark);
-  for (const double side : {-1.0, 1.0}) {
-    s.line({{0.5 + side * 0.33, 0.50}, {0.5 + side * 0.22, 0.54}}, 0.02, dark);
-    s.line({{0.5 + side * 0.34, 0.60}, {0.5 + side * 0.23, 0.61}}, 0.02, dark);
-    s.ellipse({0.5 + side * 0.145, 0.49}, {0.075, 0.056}, side * 8.0, {176, 190, 84});
-    s.ellipse({0.5 + side * 0.145, 0.49}, {0.022, 0.052}, 0.0, {14, 14, 14});
-    s.ellipse({0.5 + side * 0.07, 0.70}, {0.095, 0.075}, 0.0, pale);
-  }
-  s.ellipse({0.50, 0.80}, {0.07, 0.045}, 0.0, pale);
-  s.polygon({{0.45, 0.615}, {0.55, 0.615}, {0.50, 0.665}}, {196, 116, 112});
-  s.line({{0.50, 0.66}, {0.50, 0.72}}, 0.009, dark);
-  for (const double y : {0.66, 0.70, 0.74}) {
-    s.line({{0.40, y}, {0.10, y - 0.10 + (y - 0.66)}}, 0.005, {240, 238, 232});
-    s.line({{0.60, y}, {0.90, y - 0.10 + (y - 0.66)}}, 0.005, {240, 238, 232});
-  }
-}
-
-/// Four thin legs from the body down to the ground.
-void draw_legs(Scene& s, std::initializer_list<double> places, double top, double bottom,
-               double thickness, Rgb colour) {
-  for (const double x : places)
-    s.line({{x, top}, {x + 0.012, 0.5 * (top + bottom)}, {x, bottom}}, thickness, colour);
-}
-
-void draw_deer(Scene& s) {
-  s.sky({104, 124, 76}, {142, 152, 98}, 0.55);
-  s.foliage({74, 96, 52}, 0.0, 0.55, 46);
-  s.ground({150, 140, 82}, {136, 142, 84}, 0.52, 1.4);
-  const Rgb coat{150, 102, 60};
-  draw_legs(s, {0.33, 0.40, 0.66, 0.72}, 0.62, 0.93, 0.026, coat * 0.75);
-  s.ellipse({0.52, 0.58}, {0.24, 0.115}, 4.0, coat);
-  s.polygon({{0.62, 0.55}, {0.72, 0.30}, {0.80, 0.32}, {0.78, 0.62}}, coat);
-  s.ellipse({0.80, 0.29}, {0.085, 0.042}, 22.0, coat);
-  s.ellipse({0.29, 0.55}, {0.03, 0.05}, 15.0, {232, 224, 208});
-  s.polygon({{0.735, 0.27}, {0.69, 0.215}, {0.76, 0.245}}, coat);
-  s.disc({0.80, 0.275}, 0.011, {18, 14, 12});
-  s.disc({0.875, 0.325}, 0.014, {26, 20, 18});
-  const Rgb horn{206, 182, 146};
-  s.line({{0.76, 0.25}, {0.70, 0.13}, {0.72, 0.04}}, 0.016, horn);
-  s.line({{0.72, 0.15}, {0.64, 0.10}}, 0.013, horn);
-  s.line({{0.78, 0.25}, {0.80, 0.13}, {0.86, 0.05}}, 0.016, horn);
-  s.line({{0.80, 0.14}, {0.88, 0.13}}, 0.013, horn);
-}
-
-void draw_dog(Scene& s) {  // a face with hanging ears
-  s.sky({120, 148, 92}, {148, 168, 110}, 1.0);
-  s.foliage({100, 130, 72}, 0.0, 1.0, 26);
-  const Rgb fur{186, 140, 84}, ear{124, 82, 44};
-  s.ellipse({0.50, 1.00}, {0.36, 0.30}, 0.0, fur * 0.92);
-  s.ellipse({0.50, 0.42}, {0.27, 0.27}, 0.0, fur);
-  s.ellipse({0.21, 0.45}, {0.095, 0.22}, 14.0, ear);
-  s.ellipse({0.79, 0.45}, {0.095, 0.22}, -14.0, ear);
-  s.ellipse({0.50, 0.60}, {0.155, 0.165}, 0.0, {226, 198, 158});
-  s.disc({0.39, 0.39}, 0.037, {30, 20, 16});
-  s.disc({0.61, 0.39}, 0.037, {30, 20, 16});
-  s.disc({0.40, 0.38}, 0.011, {236, 232, 226});
-  s.disc({0.62, 0.38}, 0.011, {236, 232, 226});
-  s.ellipse({0.50, 0.535}, {0.07, 0.05}, 0.0, {28, 22, 22});
-  s.line({{0.50, 0.58}, {0.50, 0.66}, {0.41, 0.70}}, 0.012, {66, 42, 34});
-  s.line({{0.50, 0.66}, {0.59, 0.70}}, 0.012, {66, 42, 34});
-  s.ellipse({0.50, 0.735}, {0.05, 0.065}, 0.0, {206, 104, 108});
-}
-
-void draw_frog(Scene& s) {
-  s.sky({96, 80, 58}, {120, 100, 72}, 1.0);
-  s.foliage({110, 92, 62}, 0.0, 1.0, 40);
-  s.shadow({0.50, 0.83}, {0.42, 0.06});
-  const Rgb skin{98, 142, 46}, dark{66, 104, 30}, belly{204, 206, 142};
-  s.ellipse({0.20, 0.72}, {0.17, 0.095}, -28.0, dark);
-  s.ellipse({0.80, 0.72}, {0.17, 0.095}, 28.0, dark);
-  s.ellipse({0.50, 0.62}, {0.29, 0.21}, 0.0, skin);
-  s.ellipse({0.50, 0.46}, {0.25, 0.15}, 0.0, skin);
-  s.disc({0.32, 0.33}, 0.085, skin);
-  s.disc({0.68, 0.33}, 0.085, skin);
-  s.ellipse({0.50, 0.70}, {0.19, 0.12}, 0.0, belly);
-  for (const double x : {0.32, 0.68}) {
-    s.disc({x, 0.32}, 0.055, {214, 178, 62});
-    s.ellipse({x, 0.32}, {0.036, 0.019}, 0.0, {12, 12, 10});
-  }
-  s.line({{0.29, 0.51}, {0.40, 0.555}, {0.50, 0.565}, {0.60, 0.555}, {0.71, 0.51}}, 0.011,
-         {48, 72, 24});
-  for (const double x : {0.30, 0.70}) s.ellipse({x, 0.82}, {0.10, 0.03}, 0.0, dark);
-  for (const double x : {0.40, 0.48, 0.58}) s.disc({x, 0.40}, 0.018, dark);
-}
-
-void draw_horse(Scene& s) {
-  s.sky(kSkyBlue, kPaleSky, 0.50);
-  s.foliage({70, 104, 52}, 0.36, 0.50, 26);
-  s.ground(kGrass, kFarGrass, 0.48, 1.2);
-  s.shadow({0.47, 0.925}, {0.34, 0.03});
-  const Rgb coat{112, 62, 32}, mane{42, 26, 18};
-  draw_legs(s, {0.27, 0.34, 0.59, 0.66}, 0.62, 0.92, 0.042, coat * 0.8);
-  s.line({{0.20, 0.50}, {0.13, 0.62}, {0.14, 0.80}}, 0.045, mane);
-  s.ellipse({0.45, 0.55}, {0.26, 0.135}, 0.0, coat);
-  s.polygon({{0.56, 0.54}, {0.70, 0.22}, {0.80, 0.26}, {0.74, 0.60}, {0.62, 0.66}}, coat);
-  s.polygon({{0.70, 0.20}, {0.79, 0.20}, {0.94, 0.38}, {0.90, 0.44}, {0.76, 0.34}}, coat);
-  s.line({{0.72, 0.18}, {0.64, 0.30}, {0.56, 0.46}}, 0.046, mane);
-  s.polygon({{0.73, 0.20}, {0.735, 0.11}, {0.775, 0.20}}, coat);
-  s.disc({0.80, 0.275}, 0.013, {14, 10, 10});
-  s.disc({0.905, 0.40}, 0.011, {24, 14, 12});
-}
-
-void draw_ship(Scene& s) {  // a freighter at sea
-  s.sky({120, 162, 210}, {206, 220, 232}, 0.56);
-  s.ground({28, 70, 104}, {70, 116, 146}, 0.55, 1.6);
-  s.polygon({{0.04, 0.50}, {0.96, 0.46}, {0.88, 0.68}, {0.12, 0.68}}, {44, 52, 66});
-  s.polygon({{0.10, 0.63}, {0.905, 0.63}, {0.88, 0.68}, {0.12, 0.68}}, {160, 44, 40});
-  s.polygon({{0.12, 0.50}, {0.12, 0.28}, {0.32, 0.28}, {0.32, 0.49}}, {236, 236, 232});
-  s.polygon({{0.14, 0.28}, {0.14, 0.20}, {0.28, 0.20}, {0.28, 0.28}}, {226, 226, 222});
-  for (const double y : {0.24, 0.33, 0.40}) s.line({{0.15, y}, {0.29, y}}, 0.018, {62, 76, 96});
-  s.polygon({{0.34, 0.34}, {0.40, 0.34}, {0.40, 0.49}, {0.34, 0.49}}, {202, 70, 48});
-  const Rgb boxes[] = {
-      {176, 66, 48}, {58, 104, 150}, {196, 152, 62}, {92, 128, 88}, {170, 172, 174}};
-  for (int i = 0; i < 5; ++i) {
-    const double x = 0.44 + 0.09 * i;
-    s.polygon({{x, 0.485 - 0.004 * i}, {x, 0.385}, {x + 0.08, 0.385}, {x + 0.08, 0.48 - 0.004 * i}},
-              boxes[i]);
-  }
-  s.line({{0.91, 0.46}, {0.91, 0.30}}, 0.008, {70, 74, 82});
-  s.line({{0.04, 0.69}, {0.30, 0.70}, {0.60, 0.695}, {0.98, 0.70}}, 0.014, {214, 226, 234});
-}
-
-void draw_sailing_ship(Scene& s) {
-  s.sky({86, 144, 210}, {190, 214, 236}, 0.66);
-  s.clouds(2, 0.08, 0.3);
-  s.ground({22, 74, 118}, {62, 122, 164}, 0.65, 1.4);
-  s.line({{0.50, 0.70}, {0.50, 0.08}}, 0.014, {104, 82, 62});
-  s.polygon({{0.52, 0.10}, {0.84, 0.62}, {0.52, 0.62}}, {246, 246, 242});
-  s.polygon({{0.48, 0.16}, {0.48, 0.62}, {0.22, 0.62}}, {232, 234, 234});
-  s.polygon({{0.16, 0.67}, {0.88, 0.66}, {0.76, 0.78}, {0.26, 0.78}}, {126, 60, 40});
-  s.line({{0.17, 0.675}, {0.87, 0.665}}, 0.016, {240, 238, 230});
-  s.line({{0.14, 0.79}, {0.45, 0.80}, {0.88, 0.79}}, 0.014, {206, 224, 236});
-}
-
-void draw_truck(Scene& s) {
-  s.sky(kSkyBlue, kPaleSky, 0.48);
-  s.ground(kGrass, kFarGrass, 0.46, 1.0);
-  s.ground(kRoad, kFarRoad, 0.66, 0.6);
-  s.shadow({0.50, 0.86}, {0.46, 0.045});
-  s.polygon({{0.04, 0.20}, {0.66, 0.20}, {0.66, 0.72}, {0.04, 0.72}}, {224, 226, 228});
-  s.line({{0.06, 0.46}, {0.64, 0.46}}, 0.05, {44, 92, 160});
-  const Rgb cab{30, 84, 158};
-  s.polygon({{0.68, 0.34}, {0.84, 0.34}, {0.92, 0.54}, {0.96, 0.58}, {0.96, 0.76}, {0.68, 0.76}},
-            cab);
-  s.polygon({{0.73, 0.38}, {0.83, 0.38}, {0.89, 0.54}, {0.73, 0.54}}, {44, 56, 74});
-  s.polygon({{0.04, 0.72}, {0.70, 0.72}, {0.70, 0.78}, {0.04, 0.78}}, {50, 52, 56});
-  s.ellipse({0.945, 0.65}, {0.014, 0.024}, 0.0, {250, 240, 204});
-  s.polygon({{0.90, 0.72}, {0.97, 0.72}, {0.97, 0.78}, {0.90, 0.78}}, {120, 122, 126});
-  for (const double x : {0.16, 0.31, 0.80}) s.wheel({x, 0.79}, 0.078);
-}
-
-struct Picture {
-  const char* name;
-  std::function<void(Scene&)> draw;
-};
 
 int draw_all(const std::filesystem::path& folder) {
-  const std::vector<Picture> pictures{{"airplane_1", draw_airplane},
-                                      {"airplane_2", draw_jet},
-                                      {"automobile", draw_automobile},
-                                      {"bird", draw_bird},
-                                      {"cat", draw_cat},
-                                      {"deer", draw_deer},
-                                      {"dog", draw_dog},
-                                      {"frog", draw_frog},
-                                      {"horse", draw_horse},
-                                      {"ship_1", draw_ship},
-                                      {"ship_2", draw_sailing_ship},
-                                      {"truck", draw_truck}};
-  std::uint64_t seed = 1;
-  for (const Picture& picture : pictures) {
-    Scene scene(seed++);
-    picture.draw(scene);
-    const auto path = folder / (std::string(picture.name) + ".png");
-    if (!cv::imwrite(path.string(), scene.finish(64, 3.0, 2.0))) {
-      std::fprintf(stderr, "%s: cannot be written\n", path.c_str());
-      return 1;
-    }
-  }
+  for (const auto pictures : {living_pictures(), made_pictures()})
+    for (const Picture& picture : pictures)
+      if (!draw_to(folder, picture)) return 1;
   return 0;
 }
 

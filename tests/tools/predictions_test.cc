@@ -58,6 +58,15 @@ TEST(Text, CutsLongLabelsOnATerminalOnly) {
   EXPECT_THAT(cut, HasSubstr("aaa…   12.50%"));
 }
 
+TEST(Text, SaysWhenNoClassIsProbable) {
+  ImageResult result = two_cats();
+  EXPECT_THAT(to_text(result, {.classes = 200}), Not(HasSubstr("not sure")));
+  result.predictions[0].probability = 0.24f;
+  EXPECT_THAT(to_text(result, {.classes = 200}),
+              HasSubstr("\n  not sure: the image may show none of the 200 known classes\n"));
+  EXPECT_THAT(to_text(result, {}), Not(HasSubstr("not sure"))) << "groups, scores";
+}
+
 TEST(Text, HasColoursOnlyWhenAskedFor) {
   EXPECT_THAT(to_text(two_cats(), {}), Not(HasSubstr("\x1b")));
   EXPECT_THAT(to_text(two_cats(), {.colour = true}), HasSubstr("\x1b[1mcat.jpg\x1b[0m"));

@@ -165,6 +165,10 @@ TEST(Classify, SaysWhatPrecisionAndMergeExpect) {
   const Finished merge = classify("timm_vit", {"--merge-tokens", "many", "a.png"});
   EXPECT_EQ(merge.status, 2);
   EXPECT_THAT(merge.err, HasSubstr("option '--merge-tokens' got 'many', expected a whole number"));
+  const Finished most = classify("timm_vit", {"--merge-tokens", "8", golden_image("timm_vit")});
+  EXPECT_EQ(most.status, 1);
+  EXPECT_THAT(most.err, HasSubstr("merging 8 tokens after each of 2 layers needs more than 16 "
+                                  "patches, the model has 16; at most 7 can be merged\n"));
 }
 
 TEST(Classify, CallsTheAnswersOfAMultiLabelModelScores) {
@@ -237,7 +241,7 @@ TEST(Classify, BooksNoErrorOnAnImageThatDoesNotHaveIt) {
 /// A JPEG whose data ends in the middle.
 std::string half_a_jpeg() {
   std::string jpeg = read_file(test::source_dir() / "tools/pictures/grid.jpg");
-  jpeg.resize(jpeg.size() / 2);
+  jpeg.resize(jpeg.size() / 4 * 3);
   while (jpeg.back() == '\xff') jpeg.pop_back();
   return jpeg + "\xff\xd9";
 }
@@ -274,7 +278,7 @@ TEST(Classify, RefusesImagesBeyondTheLimitAndAnswersTheOthersOneAfterTheOther) {
 
 TEST(Classify, RefusesDevicesAtOnceWithAReason) {
   const std::string start =
-      ": not a JPEG, PNG, WebP, BMP or TIFF image: it starts with the bytes "
+      ": not a JPEG, PNG, WebP, BMP, TIFF, GIF, HEIC or AVIF image: it starts with the bytes "
       "00 00 00 00 00 00 00 00\n";
   const Finished zeros = classify("timm_vit", {"/dev/zero"});
   EXPECT_EQ(zeros.status, 1);

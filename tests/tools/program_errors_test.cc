@@ -56,7 +56,7 @@ TEST(ClassifyUsage, TakesTheModelThatTheEnvironmentNames) {
   EXPECT_EQ(missing.status, 1);
   EXPECT_EQ(missing.err,
             "vit: nowhere/model: no such file or folder, and not pulled; if the hub has it: vit "
-            "pull nowhere/model\n");
+            "pull nowhere/model (the variable VIT_MODEL names this model)\n");
 }
 
 TEST(ClassifyUsage, SaysThatAnImageIsMissing) {

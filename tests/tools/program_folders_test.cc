@@ -47,7 +47,7 @@ TEST(FolderPolicy, IsThatOfBatchAndEmbed) {
   for (const std::string command : {"batch", "embed"}) {
     const Finished finished = run({command, "-m", kModel, "-o", "-", folder.path("data")});
     EXPECT_EQ(finished.status, 0) << finished.err;
-    EXPECT_EQ(lines_in(finished.out), 7u) << "a header and six rows: " << finished.out;
+    EXPECT_EQ(lines_in(finished.out), 6u) << "a row for each image: " << finished.out;
     EXPECT_THAT(finished.err, HasSubstr(kSkipped));
   }
 }

@@ -182,6 +182,34 @@ TEST(Info, SaysWhatAModelIs) {
     EXPECT_THAT(finished.out, HasSubstr(line));
 }
 
+/// Where references disagree, the layout of the file decides, and info says how.
+TEST(Info, NamesTheRuleOfTheLayout) {
+  const auto shown = [](const std::string& model, std::vector<std::string> more = {}) {
+    std::vector<std::string> words{"info", golden("families/" + model)};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words).out;
+  };
+  EXPECT_THAT(shown("pe_core"), HasSubstr("  other sizes     positions bicubic-antialias; rotary "
+                                          "indices scaled to 4x4 patches, as timm\n"));
+  EXPECT_THAT(shown("original_pe_core/PE-Core.pt", {"--heads", "2"}),
+              HasSubstr("  other sizes     positions bilinear; rotary by plain indices, as its "
+                        "authors' code\n"));
+  EXPECT_THAT(shown("beit"), HasSubstr("  other sizes     relative bias geometric, as timm\n"));
+  EXPECT_THAT(shown("hf_beit"),
+              HasSubstr("  other sizes     relative bias bilinear, as transformers\n"));
+  EXPECT_THAT(shown("relpos_mlp"),
+              HasSubstr("  other sizes     relative bias of the offsets there\n"));
+  EXPECT_THAT(shown("original_cait/XXS24_224.pth"),
+              HasSubstr("  other sizes     positions bicubic-antialias, as timm\n"));
+  EXPECT_THAT(shown("dinov3_small"), HasSubstr("  head            mean pooling (as timm), 10"));
+  const std::string dinov3 = shown("hf_dinov3");
+  EXPECT_THAT(dinov3,
+              HasSubstr("  head            class pooling (as its authors and transformers), no"));
+  EXPECT_THAT(dinov3,
+              HasSubstr("  other sizes     rotary coordinates from -1 to 1 on every grid\n"));
+  EXPECT_THAT(dinov3, HasSubstr("(bilinear, not rounded to bytes)"));
+}
+
 TEST(Info, GivesStableKeysInJson) {
   const auto info =
       nlohmann::ordered_json::parse(run({"info", "--json", "--tensors", golden("timm_vit")}).out);
@@ -203,6 +231,16 @@ TEST(Info, ListsTheTensorsInTheOrderOfTheForwardPass) {
   const std::string text = run({"info", "--tensors", golden("timm_vit")}).out;
   EXPECT_LT(text.find("  patch_embed.proj.weight    [48, 3, 16, 16]  f32\n"),
             text.find("  head.weight "));
+}
+
+TEST(Info, ListsTheClassesOnRequest) {
+  const Finished finished = run({"info", "--labels", golden("hf_dinov2")});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, StartsWith("0\ttench\n1\tgoldfish\n"));
+  const std::string file = golden("jax_npz") + "/vit.npz";
+  const Finished none = run({"info", "--labels", file});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_THAT(none.err, HasSubstr(file + ": has no labels\n"));
 }
 
 TEST(Info, TakesTheNumberOfHeads) {
@@ -253,6 +291,25 @@ TEST(Info, SaysThatOneModelIsExpected) {
   EXPECT_THAT(run({"info", "a", "b"}).err,
               HasSubstr("vit: 2 models given, expected one at most: a folder, a weight "
                         "file or the name of a pulled model\n"));
+}
+
+TEST(ModelOption, FindsWhatHuggingFacesProgramsHaveDownloaded) {
+  const Folder folder;
+  const std::string repository = "hub/models--google--vit-base-patch16-224";
+  folder.write(repository + "/refs/main", "c0ffee\n");
+  for (const auto* name : {"config.json", "preprocessor_config.json", "model.safetensors"})
+    folder.write(repository + "/snapshots/c0ffee/" + name,
+                 read_file(golden("hf_vit") + "/" + name));
+  Call call;
+  call.environment = {"HF_HUB_CACHE=" + folder.path("hub"), "VIT_HOME=" + folder.path("home")};
+  call.arguments = {"classify", "-m", "google/vit-base-patch16-224", golden_image("hf_vit")};
+  const Finished answered = run(call);
+  EXPECT_EQ(answered.status, 0) << answered.err;
+  EXPECT_EQ(answered.out, run({"classify", "-m", golden("hf_vit"), golden_image("hf_vit")}).out);
+  call.arguments = {"pull", "--offline", "google/vit-base-patch16-224"};
+  EXPECT_THAT(run(call).out, HasSubstr("is in " + folder.path(repository)));
+  call.arguments = {"models", "--pulled"};
+  EXPECT_THAT(run(call).out, HasSubstr("google/vit-base-patch16-224  ["));
 }
 
 }  // namespace

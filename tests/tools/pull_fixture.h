@@ -26,8 +26,12 @@ class Pull : public testing::Test {
   static std::string weights() { return read_file(golden("hf_vit") + "/model.safetensors"); }
 
   std::vector<std::string> environment() const {
-    return {"HF_ENDPOINT=" + hub.address(), "VIT_HOME=" + home.path(), "HF_TOKEN=secret\n",
-            "no_proxy=127.0.0.1", "HF_HUB_OFFLINE=" + offline};
+    return {"HF_ENDPOINT=" + hub.address(),
+            "VIT_HOME=" + home.path(),
+            "HF_HUB_CACHE=" + home.path("hub"),
+            "HF_TOKEN=secret\n",
+            "no_proxy=127.0.0.1",
+            "HF_HUB_OFFLINE=" + offline};
   }
   Finished vit(const std::vector<std::string>& arguments) const {
     Call call;

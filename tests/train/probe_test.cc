@@ -95,6 +95,69 @@ TEST(Probe, IsTheSameOnAnyNumberOfWorkers) {
   EXPECT_EQ(a.bias, b.bias);
 }
 
+/// Logits that are `factor` times those that fit noisy labels best.
+struct NoisyAnswers {
+  Matrix logits{2000, 3};
+  std::vector<size_t> labels;
+
+  explicit NoisyAnswers(float factor) {
+    for (size_t r = 0; r < logits.rows(); ++r) {
+      Random random({r});
+      double total = 0.0, p[3];
+      for (size_t c = 0; c < 3; ++c) {
+        const double logit = 1.5 * random.normal();
+        logits(r, c) = factor * static_cast<float>(logit);
+        total += p[c] = std::exp(logit);
+      }
+      const double draw = total * random.uniform();
+      labels.push_back(draw < p[0] ? 0 : draw < p[0] + p[1] ? 1 : 2);
+    }
+  }
+};
+
+TEST(Probe, TheTemperatureUndoesAFactorOnTheLogits) {
+  for (const float factor : {0.25f, 1.0f, 5.0f}) {
+    const NoisyAnswers answers(factor);
+    EXPECT_NEAR(fit_temperature(answers.logits, answers.labels), factor, 0.1 * factor);
+  }
+}
+
+TEST(Probe, AFewRightAnswersAreNoProofOfCertainty) {
+  Matrix logits(10, 2);
+  for (size_t r = 0; r < 10; ++r) logits(r, 0) = 1.0f;
+  const double temperature = fit_temperature(logits, std::vector<size_t>(10, 0));
+  const double sure = 1.0 / (1.0 + std::exp(-1.0 / temperature));
+  EXPECT_GT(sure, 0.9);
+  EXPECT_LT(sure, 0.99);
+}
+
+TEST(Probe, CrossValidationAnswersEverySampleByAClassifierThatDidNotSeeIt) {
+  Clouds clouds;
+  for (size_t r = 0; r < 40; ++r) clouds.labels[r] = (clouds.labels[r] + 1) % 4;  // wrong ones
+  ThreadPool pool(2);
+  const CrossValidation found = cross_validate(clouds.view(), 1e-3, 5, {}, pool);
+  ASSERT_EQ(found.accuracies.size(), 5u);
+  EXPECT_EQ(found.logits.rows(), 400u);
+  double mean = 0.0;
+  for (const double accuracy : found.accuracies) mean += accuracy / 5.0;
+  EXPECT_NEAR(mean, 0.9, 0.04) << "the wrong labels cannot be foreseen";
+}
+
+TEST(Probe, BalancedClassesCountTheSame) {
+  // One cloud: nothing tells the classes apart but how many samples they have.
+  const Matrix features = test::random_matrix(300, 3, 3);
+  std::vector<size_t> labels(300);
+  for (size_t i = 0; i < 30; ++i) labels[i * 10] = 1;
+  ThreadPool pool(1);
+  const auto probability = [&](bool balanced) {
+    const Logistic l =
+        fit_logistic({features, labels, 2}, {.decays = {1.0}, .balanced = balanced}, pool);
+    return 1.0 / (1.0 + std::exp(double{l.bias[0]} - double{l.bias[1]}));
+  };
+  EXPECT_NEAR(probability(false), 0.1, 0.05);
+  EXPECT_NEAR(probability(true), 0.5, 0.05);
+}
+
 ModelConfig tiny(bool distilled) {
   ModelConfig c = test::small_config(
       {.grid = {2, 2}, .width = 16, .depth = 2, .heads = 2, .mlp_width = 32, .classes = 7});

@@ -12,13 +12,12 @@
 
 #include "tests/support/folder.h"
 #include "tests/support/message_of.h"
-#include "tests/support/small_config.h"
+#include "tests/train/small_run.h"
 #include "vit/base/error.h"
 #include "vit/base/hash.h"
 #include "vit/kernels/multiply.h"
 #include "vit/model/classifier.h"
 #include "vit/train/export.h"
-#include "vit/train/initialize.h"
 #include "weights/checkpoint.h"
 
 namespace vit::train {
@@ -26,31 +25,6 @@ namespace {
 
 using vit::test::message_of;
 namespace fs = std::filesystem;
-
-/// Eight noisy images of each of eight classes; what they have in common is a colour in a corner.
-data::Dataset noisy_images(size_t per_class = 8) {
-  data::Dataset dataset;
-  for (size_t label = 0; label < 8; ++label) {
-    dataset.labels.push_back("class " + std::to_string(label));
-    for (size_t i = 0; i < per_class; ++i) {
-      Random random({label, i});
-      patch::Image image{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)};
-      for (auto& value : image.pixels) value = static_cast<std::uint8_t>(random.below(256));
-      dataset.train.push_back({image, label});
-      dataset.validation.push_back({image, label});
-    }
-  }
-  return dataset;
-}
-
-ModelConfig tiny() {
-  ModelConfig c = test::small_config(
-      {.patch = 4, .width = 32, .depth = 2, .heads = 2, .mlp_width = 64, .classes = 8});
-  c.architecture = "tiny";
-  c.embedding.prefix = {};
-  c.head.pooling = Pooling::kMean;
-  return c;
-}
 
 Recipe tiny_recipe() {
   Recipe recipe;
@@ -78,16 +52,11 @@ Settings lively_settings(size_t epochs) {
   s.batches.label_smoothing = 0.1;
   s.batches.mixing = {.mixup = 0.5, .cutmix = 0.5, .probability = 0.7};
   s.drop_path = 0.2;
-  s.keep_patches = 0.5;
+  s.first_keep_patches = 0.3;
+  s.keep_patches = 0.6;
   s.whole_epochs = 1;
   s.layer_decay = 0.8;
   return s;
-}
-
-gradient::Network<float> fresh_network() {
-  auto network = gradient::make_network<float>(tiny());
-  initialize(network, 1, Start::kMimetic);
-  return network;
 }
 
 void run_epochs(Trainer& trainer, const data::Dataset& dataset, const Recipe& recipe) {
@@ -98,9 +67,22 @@ void run_epochs(Trainer& trainer, const data::Dataset& dataset, const Recipe& re
   }
 }
 
+TEST(Trainer, ShowsMorePatchesFromEpochToEpoch) {
+  const data::Dataset dataset = noisy_images();
+  Settings settings = plain_settings(5);
+  settings.first_keep_patches = 0.25;
+  settings.keep_patches = 0.75;
+  settings.whole_epochs = 2;
+  ThreadPool pool(1);
+  Trainer trainer(tiny_network(), dataset, settings, pool);
+  std::vector<size_t> seen;
+  for (; !trainer.done(); trainer.finish_epoch(0.0, 0.0)) seen.push_back(trainer.patches_seen());
+  EXPECT_EQ(seen, (std::vector<size_t>{4, 8, 12, 16, 16}));
+}
+
 std::vector<float> trained(const data::Dataset& dataset, const Settings& settings, size_t threads) {
   ThreadPool pool(threads);
-  Trainer trainer(fresh_network(), dataset, settings, pool);
+  Trainer trainer(tiny_network(), dataset, settings, pool);
   run_epochs(trainer, dataset, settings.batches.recipe);
   return trainer.state().numbers;
 }
@@ -112,7 +94,7 @@ TEST(Trainer, InputsOfSixteenBitsLearnAndRepeatThemselves) {
   settings.operands = settings.adam.operands = Operands::kBf16;
   settings.optimizer = OptimizerKind::kMuon;
   ThreadPool pool(2);
-  Trainer trainer(fresh_network(), dataset, settings, pool);
+  Trainer trainer(tiny_network(), dataset, settings, pool);
   run_epochs(trainer, dataset, settings.batches.recipe);
   EXPECT_GT(trainer.state().history.back().train_accuracy, 0.9);
   EXPECT_EQ(trainer.state().numbers, trained(dataset, settings, 1));
@@ -123,7 +105,7 @@ TEST(Trainer, InputsOfSixteenBitsLearnAndRepeatThemselves) {
 TEST(Trainer, EndsAValidationWhenStopped) {
   const data::Dataset dataset = noisy_images();
   ThreadPool pool(2);
-  const auto network = fresh_network();
+  const auto network = tiny_network();
   std::atomic<bool> stop{true};
   EXPECT_TRUE(evaluate(network, dataset.train, tiny_recipe(), &pool, &stop).stopped);
   stop = false;
@@ -136,7 +118,7 @@ TEST(Trainer, OverfitsSixtyFourImages) {
   const data::Dataset dataset = noisy_images();
   const Settings settings = plain_settings(60);
   ThreadPool pool(2);
-  Trainer trainer(fresh_network(), dataset, settings, pool);
+  Trainer trainer(tiny_network(), dataset, settings, pool);
   run_epochs(trainer, dataset, settings.batches.recipe);
   const Score score = evaluate(trainer.averaged(), dataset.train, tiny_recipe(), &pool);
   EXPECT_EQ(score.accuracy, 1.0) << "loss " << score.loss;
@@ -167,14 +149,14 @@ TEST_F(OnDisk, AKilledRunContinuesAsIfNothingHadHappened) {
   const auto whole = trained(dataset, settings, 2);
   ThreadPool pool(2);
   {
-    Trainer trainer(fresh_network(), dataset, settings, pool);
+    Trainer trainer(tiny_network(), dataset, settings, pool);
     for (int i = 0; i < 2; ++i) trainer.step();
     trainer.finish_epoch(1.0, 0.5);
     trainer.step();  // in the middle of an epoch
     save_state(folder_.path("run"), trainer.state());
     trainer.step();  // what came after the checkpoint is lost
   }
-  Trainer trainer(gradient::make_network<float>(tiny()), dataset, settings, pool);
+  Trainer trainer(gradient::make_network<float>(tiny_config()), dataset, settings, pool);
   trainer.restore(folder_.path("run"));
   EXPECT_EQ(trainer.state().history.size(), 1u);
   run_epochs(trainer, dataset, settings.batches.recipe);
@@ -185,7 +167,7 @@ TEST_F(OnDisk, AKilledRunContinuesAsIfNothingHadHappened) {
 TEST_F(OnDisk, ADamagedOrForeignCheckpointIsRefused) {
   const data::Dataset dataset = noisy_images();
   ThreadPool pool(1);
-  Trainer trainer(fresh_network(), dataset, plain_settings(1), pool);
+  Trainer trainer(tiny_network(), dataset, plain_settings(1), pool);
   trainer.state().fingerprint = 5;
   const std::string path = folder_.path("run");
   save_state(path, trainer.state());
@@ -213,7 +195,7 @@ TEST_P(ForgedCheckpoint, IsRefusedBeforeAnythingIsReadByItsNumbers) {
   ThreadPool pool(1);
   const std::string path = folder.path("run");
   {
-    Trainer trainer(fresh_network(), dataset, plain_settings(3), pool);
+    Trainer trainer(tiny_network(), dataset, plain_settings(3), pool);
     for (int i = 0; i < 2; ++i) trainer.step();
     trainer.finish_epoch(1.0, 0.5);
     trainer.step();
@@ -221,7 +203,7 @@ TEST_P(ForgedCheckpoint, IsRefusedBeforeAnythingIsReadByItsNumbers) {
     GetParam().change(state);
     save_state(path, state);
   }
-  Trainer trainer(fresh_network(), dataset, plain_settings(3), pool);
+  Trainer trainer(tiny_network(), dataset, plain_settings(3), pool);
   const std::vector<float> before = trainer.state().numbers;
   EXPECT_EQ(message_of([&] { trainer.restore(path); }),
             path + ": damaged, " + GetParam().complaint);
@@ -278,7 +260,7 @@ TEST_F(OnDisk, ACheckpointWithACountBeyondItsEndOrBytesAfterItIsRefused) {
   const data::Dataset dataset = noisy_images();
   ThreadPool pool(1);
   const std::string path = folder_.path("run");
-  save_state(path, Trainer(fresh_network(), dataset, plain_settings(1), pool).state());
+  save_state(path, Trainer(tiny_network(), dataset, plain_settings(1), pool).state());
   std::ifstream file(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
   bytes.resize(bytes.size() - sizeof(std::uint64_t));
@@ -301,7 +283,7 @@ TEST_F(OnDisk, ACheckpointWithACountBeyondItsEndOrBytesAfterItIsRefused) {
 TEST_F(OnDisk, AFullDiskLosesNoEarlierCheckpoint) {
   const data::Dataset dataset = noisy_images();
   ThreadPool pool(1);
-  Trainer trainer(fresh_network(), dataset, plain_settings(1), pool);
+  Trainer trainer(tiny_network(), dataset, plain_settings(1), pool);
   const fs::path path = folder_.path("run");
   save_state(path, trainer.state());
   const auto size = fs::file_size(path);
@@ -321,7 +303,7 @@ TEST_F(OnDisk, TheModelFileClassifiesAsTheNetworkDoes) {
   const data::Dataset dataset = noisy_images();
   const Settings settings = plain_settings(12);
   ThreadPool pool(2);
-  Trainer trainer(fresh_network(), dataset, settings, pool);
+  Trainer trainer(tiny_network(), dataset, settings, pool);
   run_epochs(trainer, dataset, settings.batches.recipe);
   export_model(folder_.path("model.safetensors"), trainer.averaged(), settings.batches.recipe,
                dataset.labels);
@@ -337,7 +319,7 @@ TEST_F(OnDisk, TheModelFileClassifiesAsTheNetworkDoes) {
 TEST(Trainer, SaysWhenTheLossIsNotANumber) {
   const data::Dataset dataset = noisy_images();
   ThreadPool pool(1);
-  auto network = fresh_network();
+  auto network = tiny_network();
   network.numbers.front() = std::numeric_limits<float>::quiet_NaN();
   Trainer trainer(std::move(network), dataset, plain_settings(1), pool);
   try {
@@ -352,7 +334,7 @@ TEST(Trainer, SaysWhenTheLossIsNotANumber) {
 
 TEST(Trainer, RefusesAModelOfOtherClasses) {
   const data::Dataset dataset = noisy_images();
-  ModelConfig config = tiny();
+  ModelConfig config = tiny_config();
   config.head.classes = 3;
   ThreadPool pool(1);
   EXPECT_THROW(Trainer(gradient::make_network<float>(config), dataset, plain_settings(1), pool),
@@ -360,7 +342,7 @@ TEST(Trainer, RefusesAModelOfOtherClasses) {
 }
 
 TEST(Initialize, ANewHeadKeepsEverythingElse) {
-  const auto before = fresh_network();
+  const auto before = tiny_network();
   const auto after = with_new_head(before, 3, 1);
   EXPECT_EQ(after.config.head.classes, 3u);
   for (const gradient::Slot& slot : after.layout.slots()) {

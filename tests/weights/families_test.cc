@@ -43,6 +43,8 @@ TEST(FamilyLayouts, Dinov3OfTransformersTurnsByItsTheta) {
     EXPECT_EQ(checkpoint.config.head.classes, 0u);
     EXPECT_EQ(checkpoint.recipe.resize, ResizeMode::kSquash);
     EXPECT_EQ(checkpoint.recipe.interpolation, Interpolation::kBilinear);
+    EXPECT_TRUE(checkpoint.recipe.float_resize);
+    EXPECT_THAT(describe(checkpoint.recipe), HasSubstr("(bilinear, not rounded to bytes)"));
     EXPECT_THAT(checkpoint.unused, testing::ElementsAre("embeddings.mask_token"));
   }
 }
@@ -68,6 +70,7 @@ TEST(FamilyLayouts, BeitOfTransformersHasItsOwnRuleForOtherSizes) {
                                                    ? Interpolation::kBicubic
                                                    : Interpolation::kBilinear);
     EXPECT_THAT(checkpoint.unused, Each(HasSubstr("relative_position_index")));
+    EXPECT_FALSE(checkpoint.recipe.float_resize);
     EXPECT_EQ(checkpoint.labels.size(), 10u);
   }
 }
@@ -164,12 +167,19 @@ TEST(FamilyLayouts, ABareFileIsRecognisedByItsTensors) {
   EXPECT_EQ(beit.encoder.relative_bias.kind, RelativeBiasKind::kTable);
   EXPECT_EQ(beit.encoder.relative_bias.grid, (GridSize{14, 14}));
   EXPECT_EQ(beit.embedding.image_height, 224u);
-  EXPECT_EQ(bare("cait_xxs24_224").head.class_layers, 2u);
+  const ModelConfig cait = bare("cait_xxs24_224");
+  EXPECT_EQ(cait.head.class_layers, 2u);
+  EXPECT_EQ(cait.embedding.position_resampling, PositionResampling::kBicubicAntialias);
   EXPECT_EQ(bare("vit_relpos_small_patch16_224").encoder.relative_bias.kind,
             RelativeBiasKind::kLogMlp);
   EXPECT_TRUE(bare("vit_srelpos_small_patch16_224").encoder.relative_bias.shared);
   EXPECT_EQ(bare("vit_small_patch16_rope_mixed_224").encoder.rotary.kind, RotaryKind::kLearned);
-  EXPECT_EQ(bare("naflexvit_base_patch16_gap").embedding.position_grid, (GridSize{16, 16}));
+  EXPECT_EQ(bare("vit_small_patch16_rope_mixed_ape_224").embedding.position_resampling,
+            PositionResampling::kBicubicAntialias);
+  const ModelConfig naflex = bare("naflexvit_base_patch16_gap");
+  EXPECT_EQ(naflex.embedding.position_grid, (GridSize{16, 16}));
+  EXPECT_EQ(naflex.embedding.position_resampling, PositionResampling::kBicubicAntialias);
+  EXPECT_EQ(naflex.embedding.image_height, 384u);
   EXPECT_EQ(bare("naflexvit_base_patch16_parfac_gap").embedding.positions,
             PositionKind::kFactorized);
 }

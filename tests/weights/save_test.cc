@@ -80,6 +80,11 @@ ModelCard with_all_fields() {
   all.config.head.pool_mlp_width = 9;
   all.config.head.class_layers = 2;
   all.config.head.class_mlp_width = 11;
+  all.config.head.pre_logits_tanh = false;
+  all.config.head.pre_logits_bias = false;
+  all.config.head.unit_features = true;
+  all.recipe.float_resize = true;
+  all.recipe.crop_rounds_down = true;
   return all;
 }
 
@@ -106,7 +111,9 @@ TEST(SelfDescription, GivesEveryArchitectureAndRecipeBack) {
 
 TEST(SelfDescription, GivesFieldsBackThatOnlySomeFilesHave) {
   const ModelCard written = with_all_fields();
-  EXPECT_EQ(read_self_description(self_description(written), "test").config, written.config);
+  const ModelCard read = read_self_description(self_description(written), "test");
+  EXPECT_EQ(read.config, written.config);
+  EXPECT_EQ(read.recipe, written.recipe);
 }
 
 TEST(SelfDescription, WritesWhatEarlierVersionsReadWhereTheyCouldRunIt) {
@@ -293,6 +300,20 @@ TEST(Save, RefusesLabelsThatDoNotFitAndEntriesThatAreOurs) {
             "m: metadata 'vit.config' belongs to the format, choose another name");
   model.labels = {"one"};
   EXPECT_EQ(with({}), "m: 1 labels for 10 classes");
+  model.labels.clear();
+  model.wordnet_ids = {"n01443537"};
+  EXPECT_EQ(with({}), "m: 1 WordNet ids for 10 classes");
+}
+
+TEST(Save, KeepsTheWordnetIdsOfTheClasses) {
+  const Folder folder;
+  Checkpoint model = vit::test::random_checkpoint(tiny());
+  for (int i = 0; i < 10; ++i) model.wordnet_ids.push_back("n0144353" + std::to_string(i));
+  save(folder.path("m"), model);
+  const Checkpoint read = open(folder.path("m"));
+  EXPECT_EQ(read.wordnet_ids, model.wordnet_ids);
+  save(folder.path("again"), read);
+  EXPECT_EQ(open(folder.path("again")).wordnet_ids, model.wordnet_ids);
 }
 
 TEST(Save, SaysWhyItCannotWriteAndLeavesNothing) {

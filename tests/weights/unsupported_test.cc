@@ -62,6 +62,11 @@ TEST(Unsupported, AFileIsNamedByItsConfigWhereItsTensorsSayNothing) {
             std::string("config.json: 'swin_tiny_patch4_window7_224' is ") + kSwin);
   EXPECT_EQ(complaint_about(with({}), {{"model_type", "swin"}}),
             std::string("config.json: 'swin' is ") + kSwin);
+  for (const auto& [type, family] : {std::pair{"dinov3_convnext", "a ConvNeXt"},
+                                     {"vit-hybrid", "a hybrid of a ResNet"},
+                                     {"siglip2", "SigLIP 2's NaFlex model"}})
+    EXPECT_THAT(complaint_about(with({}), {{"model_type", type}}),
+                StartsWith("config.json: '" + std::string(type) + "' is " + family));
   EXPECT_EQ(complaint_about(with({})), "model.safetensors: holds no blocks");
 }
 

@@ -15,12 +15,13 @@
 #include "tools/attention/settings.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/image_input.h"
+#include "tools/cli/word_options.h"
 #include "tools/explorer/page.h"
 #include "tools/output/file.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "vit/base/atomic_file.h"
-#include "weights/checkpoint.h"
+#include "vit/model/word_classes.h"
 #include "weights/store.h"
 
 namespace vit::tools {
@@ -33,7 +34,8 @@ constexpr std::string_view kExamples =
     "  vit attention -m deit_tiny_patch16_224 - -o cat.html < cat.jpg\n"
     "  vit attention -m deit_tiny_patch16_224 cat.jpg -o cat.png --grid\n"
     "  vit attention -m deit_tiny_patch16_224 cat.jpg -o cat.png --layer 5 --query x:200,y:120\n"
-    "  vit attention -m deit_tiny_patch16_224 photos/ -o maps.png --method rollout\n";
+    "  vit attention -m deit_tiny_patch16_224 photos/ -o maps.png --method rollout\n"
+    "  vit attention -m CLIP street.jpg -o street.png --class \"a red car\" --class \"a tree\"\n";
 
 /// The model, and a differentiable copy of it if relevance is shown.
 struct Inspector {
@@ -64,7 +66,10 @@ Inspector make_inspector(const AttentionSettings& settings) {
   Inspector inspector{load_classifier(settings.model), std::nullopt};
   if (settings.map.method == MapMethod::kRelevance &&
       inspector.classifier.config().head.classes == 0)
-    fail(inspector.classifier.name(), " has no classes to explain, its output is features");
+    fail(inspector.classifier.name(), " has no classes to explain, its output is features",
+         has_text_tower(weights::find_model(settings.model.model))
+             ? "; name one in words: --class \"a red car\""
+             : "");
   if (settings.relevance) inspector.explainer.emplace(settings.model, inspector.classifier);
   return inspector;
 }
@@ -116,7 +121,8 @@ std::string bytes_for(const AttentionSettings& settings, const Inspector& inspec
     return explorer_page({inspector.classifier, analysis,
                           inspector.explainer ? relevance_of_answers(inspector.classifier,
                                                                      *inspector.explainer, analysis)
-                                              : std::vector<ClassRelevance>()});
+                                              : std::vector<ClassRelevance>(),
+                          !settings.map.targets.empty()});
   if (settings.sheet == Sheet::kMatrix)
     return matrix_bytes(settings, inspector.classifier.name(), analysis);
   return map_bytes(settings, inspector, analysis);
@@ -125,8 +131,10 @@ std::string bytes_for(const AttentionSettings& settings, const Inspector& inspec
 /// One image to one output. Returns the text of its index entry.
 std::string show_image(const AttentionSettings& settings, const Inspector& inspector,
                        const std::string& file, const fs::path& output) {
-  const ImageAnalysis analysis =
-      analyze_image(inspector.classifier, file, settings.model.decoding());
+  ImageAnalysis analysis = analyze_image(inspector.classifier, file, settings.model.decoding());
+  if (settings.kind == FileKind::kPage && !settings.map.targets.empty())
+    keep_classes(inspector.classifier, find_classes(inspector.classifier, settings.map.targets),
+                 analysis);
   write_file(output, bytes_for(settings, inspector, analysis));
   return answer_text(inspector.classifier.name(), analysis);
 }
@@ -196,6 +204,18 @@ int show_all(const AttentionSettings& settings, const Inspector& inspector, cons
   return failed ? 1 : 0;
 }
 
+/// The words of --class are the classes of a model with a text tower, unless --labels names them.
+void take_phrases(AttentionSettings& settings, const cxxopts::ParseResult& arguments) {
+  auto& words = settings.model.classifier.words;
+  if (words) return;
+  if (!settings.map.targets.empty() && has_text_tower(weights::find_model(settings.model.model)))
+    words = parse_words(arguments, settings.map.targets);
+  else if (arguments.count("template") != 0 || arguments.count("none-of-these") != 0)
+    fail_usage(
+        "--template and --none-of-these need words for classes: --labels, or --class with a ",
+        "model that has a text tower");
+}
+
 /// Pictures of the model alone.
 int show_model(const AttentionSettings& settings, const Classifier& classifier) {
   const bool filters = settings.sheet == Sheet::kFilters;
@@ -205,13 +225,12 @@ int show_model(const AttentionSettings& settings, const Classifier& classifier) 
 }
 
 int run(const cxxopts::ParseResult& arguments) {
-  const AttentionSettings given = parse_attention(arguments);
+  AttentionSettings given = parse_attention(arguments);
   check_folder_of(given.output);
   remove_abandoned(fs::path(given.output).parent_path());
   const Plan plan = make_plan(given);
-  const ModelConfig config =
-      weights::open(weights::find_model(given.model.model), {.heads = given.model.classifier.heads})
-          .config;
+  take_phrases(given, arguments);
+  const ModelConfig config = open_model(given.model).config;
   const AttentionSettings settings = settings_for(config, given, arguments);
   const Inspector inspector = make_inspector(settings);
   if (plan.files.empty()) return show_model(settings, inspector.classifier);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "tools/cli/suggest.h"
+#include "tools/cli/class_names.h"
 #include "vit/base/error.h"
 #include "vit/base/text.h"
 #include "vit/interpret/relevance.h"
@@ -60,13 +60,19 @@ size_t find_class(const Classifier& classifier, const std::string& text) {
   const auto& labels = classifier.labels();
   for (size_t i = 0; i < labels.size(); ++i)
     if (lower(labels[i]) == lower(text) || lower(first_name(labels[i])) == lower(text)) return i;
-  std::vector<std::string> names;
-  names.reserve(labels.size());
-  for (const auto& label : labels) names.push_back(lower(first_name(label)));
-  const std::string meant = nearest(lower(text), names);
   fail("class '", text, "': ", classifier.name(),
        labels.empty() ? " names no classes, give a number" : " has no such label",
-       meant.empty() ? "" : ", did you mean '" + meant + "'?");
+       class_names(classifier).suggestion(text));
+}
+
+std::vector<size_t> find_classes(const Classifier& classifier,
+                                 const std::vector<std::string>& texts) {
+  std::vector<size_t> classes;
+  for (const auto& text : texts) {
+    const size_t found = find_class(classifier, text);
+    if (std::ranges::find(classes, found) == classes.end()) classes.push_back(found);
+  }
+  return classes;
 }
 
 }  // namespace vit::tools

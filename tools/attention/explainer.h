@@ -39,5 +39,7 @@ std::vector<ClassRelevance> relevance_of_answers(const Classifier& classifier,
 /// A class by its number, its label, or the first name in it ("tench" of "tench, Tinca tinca").
 /// Throws an Error with the nearest label if there is none.
 size_t find_class(const Classifier& classifier, const std::string& text);
+std::vector<size_t> find_classes(const Classifier& classifier,
+                                 const std::vector<std::string>& texts);
 
 }  // namespace vit::tools

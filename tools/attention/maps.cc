@@ -90,24 +90,36 @@ TokenMap rollout_map(const AttentionMaps& maps, const Query& query, const MapSet
           interpret::rollout(maps, start_of(maps, query, settings.fusion), options)};
 }
 
-TokenMap relevance_map(const Classifier& classifier, const ImageAnalysis& analysis,
-                       const MapSettings& settings, const Query& query,
-                       const Explainer& explainer) {
-  const size_t target = settings.target.empty() ? analysis.predictions.front().index
-                                                : find_class(classifier, settings.target);
-  const auto found = explainer.explain(analysis, {.classes = {target},
-                                                  .query = query,
-                                                  .fusion = settings.fusion,
-                                                  .first_layer = settings.start_layer});
-  const bool named = target < classifier.labels().size();
-  const std::string label = named ? classifier.labels()[target] : "class " + std::to_string(target);
-  return {"relevance for " + label, fused_name(settings.fusion, analysis.maps.heads),
-          found.front()};
+std::vector<TokenMap> relevance_maps(const Classifier& classifier, const ImageAnalysis& analysis,
+                                     const MapSettings& settings, const Query& query,
+                                     const Explainer& explainer) {
+  std::vector<size_t> classes = find_classes(classifier, settings.targets);
+  if (classes.empty()) classes.push_back(analysis.predictions.front().index);
+  auto found = explainer.explain(analysis, {.classes = classes,
+                                            .query = query,
+                                            .fusion = settings.fusion,
+                                            .first_layer = settings.start_layer});
+  std::vector<TokenMap> maps;
+  for (size_t i = 0; i < classes.size(); ++i) {
+    const bool named = classes[i] < classifier.labels().size();
+    const std::string label =
+        named ? classifier.labels()[classes[i]] : "class " + std::to_string(classes[i]);
+    // Side by side, a map is called after its class.
+    if (classes.size() > 1)
+      maps.push_back({"relevance", label, std::move(found[i])});
+    else
+      maps.push_back({"relevance for " + label, fused_name(settings.fusion, analysis.maps.heads),
+                      std::move(found[i])});
+  }
+  return maps;
 }
 
 Query chosen_query(const Classifier& classifier, const ImageAnalysis& analysis,
                    const MapSettings& settings) {
-  const Query query = settings.query.value_or(interpret::default_query(classifier.config()));
+  Query query = settings.query.value_or(interpret::default_query(classifier.config()));
+  // CaiT's class token reads the patches in layers of its own, which are shown as a pool.
+  if (query.kind == QueryKind::kClass && classifier.config().head.class_layers != 0)
+    query.kind = QueryKind::kPool;
   if (query.kind == QueryKind::kPool && analysis.maps.pooling.empty())
     fail("query 'pool': ", classifier.name(), " has no attention pool");
   return interpret::on_grid(query, analysis.size, classifier.recipe(), analysis.maps.layout);
@@ -124,7 +136,7 @@ MapSheet make_maps(const Classifier& classifier, const ImageAnalysis& analysis,
     return sheet;
   }
   if (settings.method == MapMethod::kRelevance) {
-    sheet.rows.push_back({relevance_map(classifier, analysis, settings, sheet.query, *explainer)});
+    sheet.rows.push_back(relevance_maps(classifier, analysis, settings, sheet.query, *explainer));
     return sheet;
   }
   const bool pool = sheet.query.kind == QueryKind::kPool;

@@ -39,7 +39,7 @@ constexpr std::array kUses{
     OptionUse{"head-fusion", kMethods | kMatrix},
     OptionUse{"start-layer", kRollout | kRelevance},
     OptionUse{"discard", kRollout},
-    OptionUse{"class", kRelevance},
+    OptionUse{"class", kRelevance | kPage},
     OptionUse{"threshold", kMaps, true},
     OptionUse{"clip-percentile", kMaps | kMatrix, true},
     OptionUse{"colormap", kMaps | kMatrix | kPositions, true},

@@ -7,6 +7,7 @@
 #include "tools/attention/option_table.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/image_input.h"
+#include "tools/cli/word_options.h"
 
 namespace vit::tools {
 namespace {
@@ -85,8 +86,7 @@ MapSettings parse_map(const cxxopts::ParseResult& arguments) {
   if (arguments.count("query")) map.query = parse_query(text("query"));
   map.discard = parse_range("--discard", text("discard"), 0.0, 0.999);
   map.start_layer = parse_count("--start-layer", text("start-layer"), 0, 1000);
-  if (arguments.count("class")) map.target = text("class");
-
+  map.targets = values_of(arguments, "class");
   return map;
 }
 
@@ -179,8 +179,10 @@ void add_map_options(cxxopts::Options& options) {
           {"discard",
            "share of the smallest weights of each query that --method rollout sets to zero",
            text_or("0"), "F"},
-          {"class", "class for relevance, by label or number (default: the first answer)", text(),
-           "LABEL|N"},
+          {"class",
+           "class for relevance, by label or number (default: the first answer); for a model with "
+           "a text tower any words; several are shown side by side",
+           text(), "LABEL|N|WORDS"},
       });
 }
 
@@ -236,6 +238,7 @@ void add_attention_options(cxxopts::Options& options) {
   add_map_options(options);
   add_picture_options(options);
   add_quiet_option(options);
+  add_word_options(options);
   add_model_options(options);
   add_merge_option(options);
 }

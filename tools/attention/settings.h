@@ -31,7 +31,8 @@ struct MapSettings {
   std::optional<interpret::Query> query;  ///< unset: the one that the answer is made from
   double discard = 0.0;
   size_t start_layer = 0;
-  std::string target;  ///< the class that relevance explains, by label or number; empty: the first
+  /// The classes that relevance explains, by label or number; empty: the first answer.
+  std::vector<std::string> targets;
 };
 
 struct LookSettings {

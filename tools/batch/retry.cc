@@ -8,13 +8,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The next row that has failed; none when `stop` is true.
-std::optional<StoredRow> next_failed(Results& results, const std::atomic<bool>& stop) {
-  auto row = results.next();
-  while (row && !row->failed && !stop) row = results.next();
-  return stop ? std::nullopt : row;
-}
-
 bool same(const StoredRow& a, const StoredRow& b) {
   return a.number == b.number && a.path == b.path;
 }
@@ -29,7 +22,7 @@ Retry::Retry(const RunSettings& settings, const Json& header, const std::atomic<
   if (!stored) return;
   check_header(settings.output, results, *stored, header);
   header_ = *stored;
-  while (next_failed(results, stop_)) ++failed_;
+  while (next_wanted(results, stop_)) ++rows_;
 }
 
 fs::path retry_file(const fs::path& output) {
@@ -47,9 +40,11 @@ bool Retry::stale(const Json& header) const {
   const auto stored = retried.read_header();
   if (!stored || *stored != dump(header)) return true;
   while (const auto row = retried.next()) {
-    const auto failed = next_failed(before, stop_);
+    const auto wanted = next_wanted(before, stop_);
     // Rows that failed again are retried: their files may have been repaired since.
-    if (!failed || !same(*failed, *row) || row->failed) return true;
+    if (!wanted || !same(*wanted, *row) || row->failed ||
+        freshness_of(row->path, row->stamp) == Freshness::kChanged)
+      return true;
   }
   return false;
 }
@@ -57,8 +52,9 @@ bool Retry::stale(const Json& header) const {
 Listed Retry::list(const std::atomic<bool>& stop, const TakeInput& take) const {
   Results before = open_damaged();
   before.read_header();
-  while (const auto row = next_failed(before, stop)) {
-    Input input = input_of_row(row->number, row->path, stop);
+  InputFinder finder{.boxes = settings_.inputs.boxes};
+  while (const auto row = next_wanted(before, stop)) {
+    Input input = input_of_row(row->number, row->path, stop, finder);
     if (stop || !take(std::move(input))) return {};
   }
   return {.complete = !stop, .skipped = {}};
@@ -72,26 +68,39 @@ void Retry::apply() const {
     before.read_header();
     retried.read_header();
     after.start(header_);
+    // A file may have changed once more since the rows were listed: what was retried counts.
+    auto again = retried.next();
     while (const auto row = before.next()) {
       if (stop_) return;
-      if (!row->failed) {
-        after.append_stored(before, row->number);
-        continue;
-      }
-      const auto again = retried.next();
-      if (!again || !same(*again, *row))
+      const bool replaced = again && same(*again, *row);
+      if (!replaced && row->failed && settings_.retry_failed)
         fail(output().string(), ": row ", row->number, " is missing; remove this file, and retry");
-      after.append_stored(retried, row->number);
+      after.append_stored(replaced ? retried : before, row->number);
+      if (replaced) again = retried.next();
     }
+    if (again)
+      fail(output().string(), ": row ", again->number, " is not in ", settings_.output.string(),
+           "; remove this file, and retry");
     after.finish();
   }
   move_result(joined, settings_.output, settings_.kind);
   remove_result(output(), settings_.kind);
 }
 
+bool Retry::is_wanted(const StoredRow& row) const {
+  return (settings_.retry_failed && row.failed) ||
+         (settings_.retry_changed && freshness_of(row.path, row.stamp) == Freshness::kChanged);
+}
+
+std::optional<StoredRow> Retry::next_wanted(Results& results, const std::atomic<bool>& stop) const {
+  auto row = results.next();
+  while (row && !is_wanted(*row) && !stop) row = results.next();
+  return stop ? std::nullopt : row;
+}
+
 Results Retry::open_damaged() const {
   Results results = open(settings_.output);
-  results.take_damaged_as_failed();
+  if (settings_.retry_failed) results.take_damaged_as_failed();
   return results;
 }
 

@@ -7,10 +7,9 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
-#include <system_error>
-#include <thread>
 
 #include "patch/image/pixel_budget.h"
+#include "tools/batch/counter.h"
 #include "tools/batch/results/done_rows.h"
 #include "tools/batch/results/header.h"
 #include "tools/batch/results/renumber.h"
@@ -24,6 +23,7 @@
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 #include "vit/base/thread_error.h"
+#include "vit/data/image_files.h"
 
 namespace vit::tools {
 namespace {
@@ -41,54 +41,6 @@ struct ListingSum {
     ++count;
     hash = hash * 0x100000001b3 + path_hash(path);
   }
-};
-
-/// A pipe can be read only once.
-bool can_be_read_twice(const std::string& operand) {
-  std::error_code ignored;
-  return operand != "-" &&
-         (!operand.starts_with('@') || fs::is_regular_file(operand.substr(1), ignored));
-}
-
-/// Counts the inputs in a thread of its own, for the remaining time. Failing to count is not an
-/// error.
-class Counter {
- public:
-  Counter(const RunSettings& settings, bool wanted) {
-    if (!wanted || !settings.count_inputs ||
-        !std::ranges::all_of(settings.inputs.operands, can_be_read_twice))
-      return;
-    try {
-      thread_ = std::jthread([this, &settings] { count(settings); });
-    } catch (const std::system_error&) {
-    }
-  }
-  ~Counter() { stop_ = true; }
-
-  std::optional<std::uint64_t> total() const {
-    if (!known_) return std::nullopt;
-    return total_.load();
-  }
-
- private:
-  void count(const RunSettings& settings) {
-    try {
-      std::uint64_t count = 0;
-      const TakeInput take = [&](const Input& input) {
-        if (!settings.shard || is_ours(*settings.shard, input.path)) ++count;
-        return true;
-      };
-      const bool complete = list_inputs(settings.inputs, stop_, take).complete;
-      total_ = count;
-      known_ = complete;
-    } catch (const std::bad_alloc&) {
-    }
-  }
-
-  std::atomic<bool> stop_{false};
-  std::atomic<bool> known_{false};
-  std::atomic<std::uint64_t> total_{0};
-  std::jthread thread_;
 };
 
 using List = std::function<Listed(const std::atomic<bool>& stop, const TakeInput& take)>;
@@ -141,8 +93,10 @@ class RowRun {
   /// Reports and marks the run as complete.
   int conclude() {
     const std::uint64_t rows = done_.rows() + written_, failed = done_.failed() + failed_;
+    if (listing_.count == 0 && settings_.inputs.boxes)
+      fail("no box is wanted: all are of other categories or below --box-threshold");
     if (listing_.count == 0)
-      fail("no image found: the inputs hold no file that ends in .jpg, .png, .webp, .bmp or .tif");
+      fail("no image found: the inputs hold no file that ends in ", data::kImageEndings);
     if (settings_.shard) mark_complete(rows, failed);
     if (!settings_.quiet) say_done(rows, failed);
     // A shard is only a part: whether everything has failed is known when all parts exist.
@@ -195,6 +149,7 @@ class RowRun {
 
   std::optional<Row> work(Input input) const {
     Row row{std::move(input), {}, {}, {}};
+    if (settings_.shape.stamps) row.stamp = stamp_of(row.input);
     try {
       parts_.answer(row, signals_.flag());
     } catch (const patch::WaitStopped&) {
@@ -257,7 +212,10 @@ class RowRun {
   bool resumable() const { return settings_.kind != ResultKind::kStandardOutput; }
   static std::string advice() { return "run the same command again to resume"; }
 
-  std::string output_name() const { return resumable() ? settings_.output.string() : "done"; }
+  std::string output_name() const {
+    if (!settings_.shown.empty()) return settings_.shown;
+    return resumable() ? settings_.output.string() : "done";
+  }
 
   int say_stopped() {
     assert(signals_.number() != 0);
@@ -288,6 +246,10 @@ class RowRun {
     if (written_ == 0) text += ", nothing was left to do";
     if (unlisted_ != 0)
       text += ", " + format_count(unlisted_) + " of inputs that are not listed now";
+    if (done_.changed() != 0)
+      text += ", " + format_count(done_.changed()) +
+              (done_.changed() == 1 ? " file has" : " files have") +
+              " changed since (--changed processes them again)";
     if (written_ != 0) text += formatted(", %.1f images/s", rate_of(state()));
     const std::string skipped = listed_.skipped.text();
     if (!skipped.empty()) text += "; " + skipped;
@@ -312,9 +274,16 @@ class RowRun {
   Counter counter_;  ///< last: its thread ends first
 };
 
-/// A run over the failed rows, whose results then replace them.
-std::optional<int> retry_failed(const RunSettings& settings, const RunParts& parts,
-                                const StopSignals& signals) {
+std::string retry_text(const RunSettings& settings, std::uint64_t rows) {
+  const std::string count = format_count(rows);
+  if (!settings.retry_changed) return "trying " + count + " failed rows again";
+  if (settings.retry_failed) return "processing " + count + " failed or changed rows again";
+  return "processing " + count + (rows == 1 ? " changed file again" : " changed files again");
+}
+
+/// A run over the failed or changed rows, whose results then replace them.
+std::optional<int> retry_rows(const RunSettings& settings, const RunParts& parts,
+                              const StopSignals& signals) {
   const Retry retry(settings, with_shard(parts.header, settings.shard), signals.flag());
   const auto stopped_early = [&]() -> std::optional<int> {
     if (signals.number() == 0) return std::nullopt;
@@ -322,12 +291,11 @@ std::optional<int> retry_failed(const RunSettings& settings, const RunParts& par
     return 128 + signals.number();
   };
   if (const auto status = stopped_early()) return status;
-  if (retry.failed() == 0) {
+  if (retry.rows() == 0) {
     remove_result(retry.output(), settings.kind);
     return std::nullopt;
   }
-  if (!settings.quiet)
-    write_message("trying " + format_count(retry.failed()) + " failed rows again");
+  if (!settings.quiet) write_message(retry_text(settings, retry.rows()));
   RunSettings again = settings;
   again.output = retry.output();
   again.shard.reset();
@@ -368,6 +336,10 @@ int run_all(const RunSettings& settings, const RunParts& parts, const StopSignal
 
 int run_rows(RunSettings settings, const RunParts& parts) {
   const StopSignals signals;
+  if (settings.shard && settings.shard->source != kShardOption && !settings.quiet)
+    write_message("part " + std::to_string(settings.shard->index) + " of " +
+                  std::to_string(settings.shard->count) + ", counted from 0, by " +
+                  settings.shard->source + "; --shards 1 takes everything");
   std::optional<OutputLock> lock;
   if (settings.kind != ResultKind::kStandardOutput) lock.emplace(settings.output);
   if (settings.shard) {
@@ -376,8 +348,8 @@ int run_rows(RunSettings settings, const RunParts& parts) {
   }
   if (settings.restart && settings.kind != ResultKind::kStandardOutput)
     remove_result(retry_file(settings.output), settings.kind);
-  if (settings.retry_failed)
-    if (const auto stopped = retry_failed(settings, parts, signals)) return *stopped;
+  if (settings.retry_failed || settings.retry_changed)
+    if (const auto stopped = retry_rows(settings, parts, signals)) return *stopped;
   if (parts.before_run) parts.before_run(signals.flag());
   try {
     return run_all(settings, parts, signals);

@@ -20,6 +20,7 @@ namespace vit::tools {
 struct RunSettings {
   InputSettings inputs;
   std::filesystem::path output;  ///< that of the shard, if there is one
+  std::string shown{};           ///< its name in messages on success; empty: its own
   ResultKind kind = ResultKind::kCsv;
   RowShape shape;
   std::optional<Shard> shard;
@@ -28,22 +29,29 @@ struct RunSettings {
   bool keep_numbers = false;  ///< rows have the numbers of their inputs
   bool count_inputs = true;   ///< for the remaining time
   bool retry_failed = false;
-  bool strict = false;  ///< damaged images are failed rows, and failed rows are a failure
+  bool retry_changed = false;  ///< files that are not what they were when their rows were written
+  bool strict = false;         ///< damaged images are failed rows, and failed rows are a failure
   bool quiet = false;
   PipelineSize size;
 };
 
 /// The inputs of a run, for the command table.
 inline constexpr Operands kInputOperands{
-    .least = 1, .noun = "input", .expected = "folders, files, patterns, .tar files, @LIST or -"};
+    .least = 1,
+    .noun = "input",
+    .expected = "folders, files, patterns, .tar, .tar.gz and .zip files, @LIST or -"};
 
-/// -o, --restart, --retry-failed, --strict, --null as the group "", --batch and --quiet.
+/// -o, --restart, --retry-failed, --changed, --strict, --null as the group "", --batch and --quiet.
 void add_run_options(cxxopts::Options& options);
 /// Without shape and kind. `threads` 0: all of the machine's.
 RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t threads);
 
 /// Sets the kind of output and the name of a shard's file. Throws a UsageError if they contradict.
 void set_kind(RunSettings& settings, ResultKind kind);
+
+/// The format of the rows, in the shape and the header: that of an existing output, else the
+/// newest.
+void match_output(RunSettings& settings, Json& header);
 
 struct RunParts {
   Json header;  ///< without the shard
@@ -58,8 +66,9 @@ struct RunParts {
   std::function<std::string()> closing_text{};
 };
 
-/// The image of a row; sets the row's damage, which is an error if `strict`.
-patch::Image load_image(Row& row, const patch::DecodeOptions& options, bool strict);
+/// The image of a row; sets the row's facts, and its damage, which is an error if the settings are
+/// strict.
+patch::Image load_image(Row& row, const patch::DecodeOptions& options, const RunSettings& settings);
 
 /// The exit status: 0 when every input has its row in the output, 1 when no row (with `strict`: not
 /// every row) succeeded, 128 + N when signal N came before all rows were written.

@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tools/batch/results/header.h"
 #include "tools/batch/run.h"
+#include "tools/sources/video_frames.h"
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
@@ -20,8 +22,10 @@ void check_output(const RunSettings& run) {
   if (run.shard)
     fail_usage("part ", run.shard->index, " of ", run.shard->count, " (", run.shard->source,
                ") cannot go to standard output, expected -o FILE: each part writes its own");
-  if (run.restart || run.retry_failed)
-    fail_usage(run.restart ? "--restart" : "--retry-failed",
+  if (run.restart || run.retry_failed || run.retry_changed)
+    fail_usage(run.restart        ? "--restart"
+               : run.retry_failed ? "--retry-failed"
+                                  : "--changed",
                " needs a resumable output; use -o FILE");
 }
 
@@ -34,9 +38,12 @@ void add_run_options(cxxopts::Options& options) {
       {
           {"restart", "start again and discard the rows of an earlier run"},
           {"retry-failed", "process the failed rows of an earlier run again, in place"},
+          {"changed", "process files again, in place, whose size or time is not that of their row"},
           {"strict",
            "exit status 1 if any row has failed, not only if all have; rows of damaged images are "
            "failed"},
+          {"every", "time between the frames of videos, such as 1s or 500ms (default: no videos)",
+           text(), "TIME"},
           {"0,null", "names in lists end with a zero byte instead of a line break"},
           {"batch", "most images in progress (default: 16 per thread)", text(), "N"},
           {"q,quiet", "no progress"},
@@ -47,6 +54,14 @@ RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t thr
   RunSettings settings;
   settings.inputs.operands = arguments.unmatched();
   settings.inputs.separator = arguments.count("null") ? '\0' : '\n';
+  if (arguments.count("every")) {
+    const auto& time = arguments["every"].as<std::string>();
+    const auto every = parse_duration(time);
+    if (!every)
+      fail_usage("option '--every' got '", time,
+                 "', expected a time of 1ms to 11 days, such as 1s, 500ms, 2m or 1h");
+    settings.inputs.every = *every;
+  }
   for (const auto& operand : settings.inputs.operands)
     if (operand.starts_with('@') && access(operand.c_str() + 1, R_OK) != 0)
       fail_usage("'", operand, "': cannot read this list: ", std::strerror(errno));
@@ -55,6 +70,7 @@ RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t thr
   settings.output = arguments["output"].as<std::string>();
   settings.restart = arguments.count("restart") != 0;
   settings.retry_failed = arguments.count("retry-failed") != 0;
+  settings.retry_changed = arguments.count("changed") != 0;
   settings.strict = arguments.count("strict") != 0;
   settings.quiet = arguments.count("quiet") != 0;
   settings.size.workers = threads != 0 ? threads : available_threads();
@@ -62,17 +78,30 @@ RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t thr
       arguments.count("batch")
           ? parse_count("--batch", arguments["batch"].as<std::string>(), 1, 1'000'000)
           : kWindowPerWorker * settings.size.workers;
-  if (settings.restart && settings.retry_failed)
-    fail_usage("--restart and --retry-failed given, expected one of them");
+  if (settings.restart && (settings.retry_failed || settings.retry_changed))
+    fail_usage("--restart and ", settings.retry_failed ? "--retry-failed" : "--changed",
+               " given, expected one of them");
   settings.shard = find_shard(arguments, [](const char* name) { return std::getenv(name); });
   return settings;
 }
 
-patch::Image load_image(Row& row, const patch::DecodeOptions& options, bool strict) {
+patch::Image load_image(Row& row, const patch::DecodeOptions& options,
+                        const RunSettings& settings) {
+  if (settings.shape.facts && !row.input.video)
+    row.facts = patch::photo_facts_of_file(read_bytes(row.input));
   patch::Image image = load_image(row.input, options);
   row.damage = image.damage;
-  if (strict && !row.damage.empty()) fail(row.input.path, ": damaged: ", row.damage);
+  if (settings.strict && !row.damage.empty()) fail(row.input.path, ": damaged: ", row.damage);
   return image;
+}
+
+void match_output(RunSettings& settings, Json& header) {
+  if (settings.restart) {
+    settings.shape.stamps = settings.kind != ResultKind::kStandardOutput;
+    header["format"] = kRowFormat;
+    return;
+  }
+  match_format(settings.output, settings.kind, settings.shape, header);
 }
 
 void set_kind(RunSettings& settings, ResultKind kind) {

@@ -3,8 +3,11 @@
 #include <exception>
 
 #include "patch/image/pixel_budget.h"
+#include "tools/cli/groups.h"
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_options.h"
+#include "tools/cli/sequence_option.h"
+#include "tools/cli/word_options.h"
 #include "tools/output/predictions.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
@@ -17,6 +20,8 @@ namespace {
 constexpr std::string_view kExamples =
     "  vit classify -m deit_tiny_patch16_224 cat.jpg\n"
     "  vit classify -m model.safetensors -k 1 --json photos/*.jpg > results.json\n"
+    "  vit classify -m openai/clip-vit-base-patch32 --labels \"a cat,a dog\" cat.jpg\n"
+    "  vit classify -m deit_tiny_patch16_224 --groups dog,cat,bird,vehicle photo.jpg\n"
     "  vit classify -m deit_tiny_patch16_224 --image-size 384 - < dog.webp\n";
 
 // Enough images to keep the workers busy; few enough pixels to keep the memory small.
@@ -27,8 +32,10 @@ struct Settings {
   ModelSettings model;
   std::vector<std::string> files;
   size_t top = 5;
+  std::vector<GroupSpec> groups;
   bool json = false;
   bool logits = false;
+  size_t max_patches = 0;  ///< 0: one size for all images
 };
 
 void add_options(cxxopts::Options& options) {
@@ -44,9 +51,12 @@ void add_options(cxxopts::Options& options) {
                                     {"disable-heads", "attention heads to disable, counted from 0",
                                      text(), "LAYER:HEAD,..."},
                                 });
+  add_groups_option(options);
   add_temperature_option(options);
   add_quiet_option(options);
+  add_word_options(options);
   add_model_options(options);
+  add_sequence_option(options);
   add_merge_option(options);
 }
 
@@ -61,6 +71,10 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   settings.top = parse_count("--top", text("top"), 1, 1'000'000);
   settings.json = arguments.count("json") != 0;
   settings.logits = arguments.count("logits") != 0;
+  settings.max_patches = parse_max_patches(arguments);
+  settings.groups = parse_groups(arguments);
+  if (settings.logits && !settings.groups.empty())
+    fail_usage("--logits and --groups given, expected one of them: a group has no logit");
   check_standard_input(settings.files);
   return settings;
 }
@@ -71,14 +85,19 @@ class ClassifyRun {
   ClassifyRun(const Settings& settings, const Classifier& classifier)
       : settings_(settings),
         classifier_(classifier),
+        sequences_(load_sequence_model(settings.model, settings.max_patches)),
+        groups_(make_groups(settings.groups, classifier, settings.model.quiet)),
         style_(output_style()),
         budget_(settings.model.max_pixels, [this] { make_room(); }) {
     style_.multi_label = classifier.config().head.multi_label;
     style_.logits = settings.logits;
+    if (!groups_ && !style_.multi_label) style_.classes = classifier.config().head.classes;
   }
 
   int classify_all() {
-    if (settings_.json) write_output(json_opening(classifier_.name(), classifier_.recipe()));
+    if (settings_.json)
+      write_output(json_opening(classifier_.name(), classifier_.recipe(),
+                                groups_ ? dump(groups_->to_json()) : ""));
     for (const auto& file : settings_.files) add(file);
     finish_batch();
     if (settings_.json) write_output(json_closing());
@@ -133,6 +152,7 @@ class ClassifyRun {
 
   /// Empty if an image of the batch fails: then each is run alone.
   std::vector<std::vector<float>> batch_logits() const {
+    if (sequences_) return {};
     try {
       return classifier_.logits(images_);
     } catch (const std::exception&) {
@@ -142,7 +162,9 @@ class ClassifyRun {
 
   void answer_alone(const Image& image, ImageResult& result) const {
     try {
-      answer(std::move(classifier_.logits({&image, 1}).front()), result);
+      answer(sequences_ ? sequences_->logits(image)
+                        : std::move(classifier_.logits({&image, 1}).front()),
+             result);
     } catch (const std::bad_alloc&) {
       result.error = result.file + ": out of memory";
     } catch (const std::exception& error) {
@@ -157,7 +179,10 @@ class ClassifyRun {
       result.error = result.file + ": " + error.what();
       return;
     }
-    result.predictions = classifier_.top(classifier_.probabilities(logits), settings_.top);
+    const auto probabilities = classifier_.probabilities(logits);
+    result.predictions = groups_
+                             ? groups_->top(groups_->probabilities(probabilities), settings_.top)
+                             : classifier_.top(probabilities, settings_.top);
     result.logits = std::move(logits);
   }
 
@@ -178,6 +203,8 @@ class ClassifyRun {
 
   const Settings& settings_;
   const Classifier& classifier_;
+  std::unique_ptr<SequenceModel> sequences_;  ///< null: one size for all images
+  std::optional<Groups> groups_;
   TextStyle style_;
   patch::PixelBudget budget_;  ///< declared before the images, which return their share to it
   std::vector<ImageResult> results_;  ///< of the batch, in order
@@ -199,7 +226,9 @@ int run(const cxxopts::ParseResult& arguments) {
 Command classify_command() {
   return {.name = "classify",
           .summary = "name the most likely classes of images",
-          .description = "Name the most likely classes of each image (JPEG, PNG, WebP, BMP, TIFF).",
+          .description =
+              "Name the most likely classes of each image (JPEG, PNG, WebP, BMP, TIFF, "
+              "GIF, HEIC, AVIF).",
           .usage = "[-m MODEL] [OPTION...] IMAGE...",
           .examples = kExamples,
           .operands = {.least = 1,

@@ -11,8 +11,9 @@ namespace vit::tools {
 namespace {
 
 /// The order of the groups of options in every help text.
-constexpr std::array kGroups{"",    "Map",    "Picture",       "Model", "Learning", "Images",
-                             "Run", "Limits", "Many machines", "Image", "Output",   "Machine"};
+constexpr std::array kGroups{"",       "Map",    "Picture", "Model",  "Learning",
+                             "Images", "Words",  "Run",     "Limits", "Many machines",
+                             "Image",  "Output", "Machine"};
 
 /// Commands that had another name in earlier versions.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kRenamed{

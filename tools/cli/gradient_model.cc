@@ -2,8 +2,6 @@
 
 #include "tools/output/format.h"
 #include "vit/base/error.h"
-#include "weights/checkpoint.h"
-#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -14,8 +12,7 @@ constexpr size_t kMostAttentionWeights = size_t{1} << 30;
 }  // namespace
 
 gradient::Network<float> load_network(const ModelSettings& settings, const Classifier& classifier) {
-  weights::Checkpoint checkpoint =
-      weights::open(weights::find_model(settings.model), {.heads = settings.classifier.heads});
+  weights::Checkpoint checkpoint = open_model(settings);
   if (settings.classifier.positions)
     checkpoint.config.embedding.position_resampling = *settings.classifier.positions;
   return gradient::load_network<float>(checkpoint, classifier.config().embedding.image_height,

@@ -3,16 +3,56 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 
 #include "patch/image/image_bytes.h"
+#include "patch/image/pixel_budget.h"
 #include "tools/cli/options.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
+#include "tools/sources/archive.h"
+#include "tools/sources/video_frames.h"
 #include "vit/base/error.h"
 #include "vit/data/image_files.h"
 
 namespace vit::tools {
+namespace {
+
+constexpr std::atomic<bool> kNever{false};
+
+/// The message of an Error that may open with the name, which then opens with it.
+[[noreturn]] void fail_named(const std::string& name, const std::string& text) {
+  fail(text.starts_with(name + ": ") ? "" : name + ": ", text);
+}
+
+patch::Image read_member(const MemberName& name, const std::string& file,
+                         const patch::DecodeOptions& options) {
+  try {
+    MemberFinder finder;
+    const auto found = finder.find(name, kNever);
+    if (!found.member.problem.empty()) fail(found.member.problem);
+    return patch::decode(found.archive->source(found.member, file, kNever), options);
+  } catch (const patch::WaitStopped&) {
+    throw;
+  } catch (const Error& error) {
+    fail_named(file, error.what());
+  }
+}
+
+patch::Image read_frame(const FrameName& name, const std::string& file,
+                        const patch::DecodeOptions& options) {
+  try {
+    return open_video(name.video, 0, kNever)
+        ->frame(static_cast<double>(name.milliseconds) / 1000, options);
+  } catch (const patch::WaitStopped&) {
+    throw;
+  } catch (const Error& error) {
+    fail_named(file, error.what());
+  }
+}
+
+}  // namespace
 
 void check_standard_input(const std::vector<std::string>& files) {
   const auto inputs = std::ranges::count(files, kStandardInput);
@@ -49,6 +89,8 @@ ImageFiles image_files(const std::vector<std::string>& operands) {
 patch::Image read_image_input(const std::string& file, const patch::DecodeOptions& options) {
   if (file == kStandardInput)
     return patch::decode(patch::open_source(STDIN_FILENO, shown_name(file)), options);
+  if (const auto name = split_member_name(file)) return read_member(*name, file, options);
+  if (const auto name = split_frame_name(file)) return read_frame(*name, file, options);
   std::error_code unreadable;  // reading the file reports it
   if (std::filesystem::is_directory(file, unreadable))
     fail(file, ": is a folder, expected an image; give its files, such as ", file,

@@ -7,9 +7,10 @@
 
 #include "patch/patchify.h"
 #include "tools/cli/served_model_options.h"
+#include "tools/cli/word_options.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
-#include "weights/checkpoint.h"
+#include "vit/model/word_classes.h"
 #include "weights/store.h"
 
 namespace vit::tools {
@@ -58,14 +59,9 @@ bool variable_is_set(const char* name) {
 
 /// A forgotten -m would otherwise go unnoticed.
 void name_default_model(const Classifier& classifier) {
-  constexpr size_t kShown = 10;
-  const auto& labels = classifier.labels();
-  std::string known;
-  for (size_t i = 0; i < std::min(kShown, labels.size()); ++i)
-    known += (i == 0 ? ": " : ", ") + labels[i];
   write_message("no -m given: using the bundled model, which knows " +
-                std::to_string(classifier.config().head.classes) + " classes" + known +
-                (labels.size() > kShown ? ", ..." : ""));
+                std::to_string(classifier.config().head.classes) +
+                " classes ('vit info --labels' lists them); 'vit models' lists larger models");
 }
 
 void add_options_of_model(cxxopts::Options& options, const char* max_pixels) {
@@ -110,8 +106,9 @@ void add_served_model_options(cxxopts::Options& options) {
 void add_merge_option(cxxopts::Options& options) {
   options.add_options("Machine",
                       {{"merge-tokens",
-                        "pairs of similar tokens to merge after each layer: faster, a little less "
-                        "accurate",
+                        "pairs of similar tokens to merge after each layer: faster, less accurate "
+                        "(DeiT-Ti on 1,000 photographs: 79.6 % right, 78.8 % with 8, 75.5 % with "
+                        "16)",
                         cxxopts::value<std::string>(), "N"}});
 }
 
@@ -133,6 +130,7 @@ ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
   const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
   if (arguments.count("model")) settings.model = text("model");
   settings.quiet = arguments.count("quiet") != 0;
+  settings.classifier.words = parse_words(arguments);
   settings.exif = parse_choice<patch::Exif>(
       "--exif", text("exif"), {{"apply", patch::Exif::kApply}, {"ignore", patch::Exif::kIgnore}});
   settings.max_pixels = parse_pixel_count("--max-pixels", text("max-pixels"));
@@ -178,6 +176,14 @@ patch::DecodeOptions ModelSettings::decoding(patch::PixelBudget* budget,
   return options;
 }
 
+weights::Checkpoint open_model(const ModelSettings& settings) {
+  const ClassifierOptions& options = settings.classifier;
+  return open_with_words(weights::find_model(settings.model),
+                         {.words = options.words ? &*options.words : nullptr,
+                          .heads = options.heads,
+                          .threads = options.threads});
+}
+
 Classifier load_classifier(const ModelSettings& settings) {
   try {
     Classifier classifier = Classifier::load(settings.model, settings.classifier);
@@ -194,6 +200,9 @@ Classifier load_classifier(const ModelSettings& settings) {
 
 Classifier load_with_classes(const ModelSettings& settings) {
   Classifier classifier = load_classifier(settings);
+  if (classifier.config().head.classes == 0 && has_text_tower(weights::find_model(settings.model)))
+    fail(settings.model, ": this model has no classes of its own, words name them: ",
+         "--labels \"a cat,a dog\" or --labels @FILE");
   if (classifier.config().head.classes == 0)
     fail(settings.model, ": ", classifier.name(), " has no classifier, its output is ",
          classifier.config().outputs(),

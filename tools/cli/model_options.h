@@ -7,6 +7,7 @@
 #include "patch/image/image.h"
 #include "tools/cli/options.h"
 #include "vit/model/classifier.h"
+#include "weights/checkpoint.h"
 
 namespace vit::tools {
 
@@ -46,6 +47,9 @@ ModelOperand split_model(const cxxopts::ParseResult& arguments, size_t others);
 
 /// --quiet, for commands without other uses of it.
 void add_quiet_option(cxxopts::Options& options);
+
+/// The model's configuration and weights, with the classes that --labels names.
+weights::Checkpoint open_model(const ModelSettings& settings);
 
 /// Writes a note on standard error if no model was given. Throws a UsageError if --image-size does
 /// not fit the model, an Error for anything else.

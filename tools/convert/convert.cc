@@ -5,10 +5,12 @@
 
 #include "tools/cli/check_output.h"
 #include "tools/cli/model_options.h"
+#include "tools/cli/word_options.h"
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "vit/base/atomic_file.h"
+#include "vit/model/word_classes.h"
 #include "weights/save.h"
 #include "weights/store.h"
 
@@ -21,7 +23,8 @@ using weights::DType;
 constexpr std::string_view kExamples =
     "  vit convert -m deit_tiny_patch16_224 deit_tiny.safetensors\n"
     "  vit convert -m vit_b_16.pth --dtype bf16 vit_b_16.safetensors\n"
-    "  vit convert -m deit_tiny_patch16_224 --dtype int8 deit_tiny_int8.safetensors\n";
+    "  vit convert -m deit_tiny_patch16_224 --dtype int8 deit_tiny_int8.safetensors\n"
+    "  vit convert -m CLIP --labels \"a cat,a dog\" cats_and_dogs.safetensors\n";
 
 void add_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
@@ -35,6 +38,7 @@ void add_options(cxxopts::Options& options) {
               {"force", "overwrite OUTPUT"},
               {"heads", "attention heads, for a weight file that does not store them", text(), "N"},
           });
+  add_word_options(options);
 }
 
 std::optional<DType> dtype_in(const cxxopts::ParseResult& parsed) {
@@ -61,7 +65,9 @@ int run(const cxxopts::ParseResult& parsed) {
   if (fs::exists(output, ignored) && !parsed.count("force"))
     fail(output.string(), ": exists already; --force overwrites it");
   remove_abandoned(output.parent_path());
-  const auto checkpoint = weights::open(source, {.heads = heads});
+  const auto words = parse_words(parsed);
+  const auto checkpoint = words ? open_with_words(source, {.words = &*words, .heads = heads})
+                                : weights::open(source, {.heads = heads});
   const DType dtype = chosen ? *chosen : weights::lossless_dtype(checkpoint);
   weights::save(output, checkpoint, {.dtype = dtype});
   write_output(printable(output.string()) + ": " + format_count(checkpoint.parameters()) +
@@ -73,20 +79,22 @@ int run(const cxxopts::ParseResult& parsed) {
 }  // namespace
 
 Command convert_command() {
-  return {.name = "convert",
-          .summary = "write a model as one self-contained file",
-          .description =
-              "Write a model as one safetensors file that holds its configuration, "
-              "recipe and labels too.",
-          .usage = "[-m MODEL] [OPTION...] OUTPUT",
-          .examples = kExamples,
-          .operands = {.least = 1,
-                       .most = 2,
-                       .noun = "operand",
-                       .expected = "the file to write, and the model before it unless -m gives it",
-                       .model_first = true},
-          .add_options = add_options,
-          .run = run};
+  return {
+      .name = "convert",
+      .summary = "write a model as one self-contained file",
+      .description =
+          "Write a model as one safetensors file that holds its configuration, "
+          "recipe and labels too. With\n--labels, words become the classes of a model with a text "
+          "tower, which the file then does without.",
+      .usage = "[-m MODEL] [OPTION...] OUTPUT",
+      .examples = kExamples,
+      .operands = {.least = 1,
+                   .most = 2,
+                   .noun = "operand",
+                   .expected = "the file to write, and the model before it unless -m gives it",
+                   .model_first = true},
+      .add_options = add_options,
+      .run = run};
 }
 
 }  // namespace vit::tools

@@ -7,6 +7,7 @@
 #include "tools/batch/results/header.h"
 #include "tools/batch/run.h"
 #include "tools/cli/check_output.h"
+#include "tools/cli/sequence_option.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
 #include "vit/model/features.h"
@@ -24,6 +25,7 @@ struct EmbedSettings {
   RunSettings run;
   std::optional<FeatureKind> kind;
   bool normalize = false;
+  size_t max_patches = 0;  ///< 0: one size for all images
 };
 
 void add_options(cxxopts::Options& options) {
@@ -36,14 +38,17 @@ void add_options(cxxopts::Options& options) {
                "JSONL on standard output",
                text(), "OUT"},
               {"features",
-               "cls: the class token; mean: the mean of the patches; patches: each of them "
-               "(default: cls if the model has it, else mean)",
+               "cls: the class token; mean: the mean of the patches; cls-and-mean: both; pooled: "
+               "what the model's classifier reads; patches: each of them (default: pooled if the "
+               "model has no classifier, else cls if it has one, else mean)",
                text(), "WHICH"},
               {"normalize", "vectors of length 1"},
           });
   add_run_options(options);
   add_shard_options(options);
   add_model_options(options);
+  add_merge_option(options);
+  add_sequence_option(options);
 }
 
 EmbedSettings parse_embed(const cxxopts::ParseResult& arguments) {
@@ -53,8 +58,15 @@ EmbedSettings parse_embed(const cxxopts::ParseResult& arguments) {
     settings.kind = parse_choice<FeatureKind>("--features", arguments["features"].as<std::string>(),
                                               {{"cls", FeatureKind::kClass},
                                                {"mean", FeatureKind::kMean},
+                                               {"cls-and-mean", FeatureKind::kClassAndMean},
+                                               {"pooled", FeatureKind::kPooled},
                                                {"patches", FeatureKind::kPatches}});
   settings.normalize = arguments.count("normalize") != 0;
+  settings.max_patches = parse_max_patches(arguments);
+  if (settings.max_patches != 0 && settings.kind == FeatureKind::kPatches)
+    fail_usage(
+        "--max-patches gives images different numbers of patches, which "
+        "'--features patches' writes; expected cls, mean, cls-and-mean or pooled");
   settings.run = parse_run_settings(arguments, settings.model.classifier.threads);
   using enum ResultKind;
   const ResultKind kind = choose_by_ending<ResultKind>(
@@ -63,10 +75,12 @@ EmbedSettings parse_embed(const cxxopts::ParseResult& arguments) {
   return settings;
 }
 
+/// A model without a classifier was published for its own output, however that is pooled.
 FeatureKind usual_kind(const ModelConfig& config) {
-  const auto& prefix = config.embedding.prefix;
-  const bool named = std::find(prefix.begin(), prefix.end(), PrefixToken::kClass) != prefix.end();
-  return named ? FeatureKind::kClass : FeatureKind::kMean;
+  if (config.head.classes == 0) return FeatureKind::kPooled;
+  const bool has_class_token =
+      config.head.class_layers != 0 || class_token(config) < config.embedding.prefix.size();
+  return has_class_token ? FeatureKind::kClass : FeatureKind::kMean;
 }
 
 /// Each vector of `width` numbers to the length 1; one of zeros stays.
@@ -82,31 +96,37 @@ void normalize(std::span<float> numbers, size_t width) {
 
 int run(const cxxopts::ParseResult& arguments) {
   EmbedSettings settings = parse_embed(arguments);
+  const auto sequences = load_sequence_model(settings.model, settings.max_patches);
   settings.model.classifier.threads = 1;  // one image per worker, as in `vit batch`
   const Classifier classifier = load_classifier(settings.model);
   const ModelConfig& config = classifier.config();
   const FeatureKind kind = settings.kind.value_or(usual_kind(config));
   check_features(config, kind);
   auto& shape = settings.run.shape.features;
-  shape = {config.encoder.width};
-  if (kind == FeatureKind::kPatches) shape.insert(shape.begin(), config.embedding.grid().count());
+  const bool patches = kind == FeatureKind::kPatches;
+  const size_t width = patches ? config.encoder.width : feature_count(config, kind);
+  shape = {width};
+  if (patches) shape.insert(shape.begin(), config.embedding.grid().count());
 
   patch::PixelBudget budget(settings.model.max_pixels);
   Json wanted;
   wanted["features"] = to_string(kind);
   wanted["shape"] = shape;
   wanted["normalize"] = settings.normalize;
+  if (sequences) wanted["max_patches"] = settings.max_patches;
   const auto answer = [&](Row& row, const std::atomic<bool>& stop) {
     const auto decoding = settings.model.decoding(&budget, &stop);
+    const Image image = load_image(row, decoding, settings.run);
     std::vector<float> features =
-        classifier.features(load_image(row, decoding, settings.run.strict), kind);
+        sequences ? sequences->features(image, kind) : classifier.features(image, kind);
     check_answer(features);
     row.features = std::move(features);
-    if (settings.normalize) normalize(row.features, config.encoder.width);
+    if (settings.normalize) normalize(row.features, width);
   };
-  return run_rows(settings.run, {.header = make_header("embed", settings.model, classifier, wanted),
-                                 .answer = answer,
-                                 .before_writing = {}});
+  Json header = make_header("embed", settings.model, classifier, wanted);
+  match_output(settings.run, header);
+  return run_rows(settings.run,
+                  {.header = std::move(header), .answer = answer, .before_writing = {}});
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "tools/output/format.h"
 #include "weights/checkpoint.h"
 #include "weights/save.h"
-#include "weights/store.h"
 #include "weights/tensor_list.h"
 
 namespace vit::tools {
@@ -60,10 +59,9 @@ double TemperatureFit::temperature() const {
   return std::exp(log_temperature_at(at));
 }
 
-void save_calibrated(const std::string& model, size_t heads, double temperature,
+void save_calibrated(const ModelSettings& model, double temperature,
                      const std::filesystem::path& output) {
-  const weights::Checkpoint checkpoint =
-      weights::open(weights::find_model(model), {.heads = heads});
+  const weights::Checkpoint checkpoint = open_model(model);
   weights::Checkpoint calibrated = checkpoint;
   std::deque<std::vector<float>> storage;
   weights::for_each_tensor(checkpoint.config, [&](const weights::TensorSpec& spec) {

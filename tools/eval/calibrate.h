@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/cli/model_options.h"
+
 namespace vit::tools {
 
 using std::size_t;
@@ -34,7 +36,7 @@ class TemperatureFit {
 
 /// Writes the model with its classifier's weights divided by `temperature`, so that every program
 /// that reads the file gets the calibrated answers. Throws an Error if it has no classifier.
-void save_calibrated(const std::string& model, size_t heads, double temperature,
+void save_calibrated(const ModelSettings& model, double temperature,
                      const std::filesystem::path& output);
 
 }  // namespace vit::tools

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tools/eval/class_names.h"
+#include "tools/cli/class_names.h"
 #include "tools/eval/evaluate.h"
 #include "vit/data/dataset.h"
 #include "vit/data/skipped_files.h"

@@ -4,9 +4,11 @@
 
 #include "patch/image/pixel_budget.h"
 #include "tools/cli/check_output.h"
+#include "tools/cli/groups.h"
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_options.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/word_options.h"
 #include "tools/eval/data.h"
 #include "tools/eval/predictions.h"
 #include "tools/eval/report.h"
@@ -23,6 +25,7 @@ constexpr std::string_view kExamples =
     "  vit eval -m deit_tiny_patch16_224 imagenet/val\n"
     "  vit eval -m mine.safetensors photos/ -o report\n"
     "  vit eval -m mine.safetensors labels.csv --json > figures.json\n"
+    "  vit eval -m deit_tiny_patch16_224 imagenet/val --groups dog,cat,bird,vehicle\n"
     "  vit eval -m mine.safetensors photos/ --calibrate calibrated.safetensors\n"
     "\n"
     "DATA is a folder of class folders (named by label, WordNet id or index), a folder of\n"
@@ -34,6 +37,7 @@ struct Settings {
   std::string output;
   std::string calibrated;
   EvaluationOptions evaluation;
+  std::vector<GroupSpec> groups;
   bool json = false;
   bool csv_safe = false;
 };
@@ -65,8 +69,10 @@ void add_options(cxxopts::Options& options) {
           {"csv-safe",
            "apostrophe before cells of the .csv files that spreadsheets would read as formulas"},
       });
+  add_groups_option(options);
   add_temperature_option(options);
   add_quiet_option(options);
+  add_word_options(options);
   add_model_options(options);
   add_merge_option(options);
 }
@@ -77,6 +83,8 @@ void check_calibration(const Settings& settings, bool force) {
     fail_usage("--calibrate is for the answers to single images; leave out --tta mirror");
   if (settings.model.classifier.temperature != 1.0f)
     fail_usage("--calibrate fits the temperature itself; leave out --temperature");
+  if (!settings.groups.empty())
+    fail_usage("--calibrate fits the model's own classes; leave out --groups");
   if (!settings.calibrated.ends_with(".safetensors"))
     fail_usage("option '--calibrate' got '", settings.calibrated,
                "', expected a file that ends in .safetensors");
@@ -97,6 +105,7 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
     settings.evaluation.abstain_below =
         parse_probability("--abstain-below", arguments["abstain-below"].as<std::string>());
   if (arguments.count("calibrate")) settings.calibrated = arguments["calibrate"].as<std::string>();
+  settings.groups = parse_groups(arguments);
   check_calibration(settings, arguments.count("force") != 0);
   settings.json = arguments.count("json") != 0;
   settings.csv_safe = arguments.count("csv-safe") != 0;
@@ -145,6 +154,12 @@ void check_model(const Settings& settings, const Classifier& classifier) {
          " gives every class a probability of its own; a temperature is for a softmax");
 }
 
+/// The classes, or groups of them, that the labels of images name.
+ClassNames truths(const Classifier& classifier, const std::optional<Groups>& groups) {
+  const ClassNames names = class_names(classifier);
+  return groups ? names.grouped(groups->names(), groups->group_of()) : names;
+}
+
 void check_all_outputs(const Settings& settings) {
   std::vector<std::filesystem::path> outputs;
   if (!settings.output.empty()) outputs = evaluation_files(settings.output);
@@ -154,18 +169,18 @@ void check_all_outputs(const Settings& settings) {
 
 void write_calibrated(const Settings& settings, const TemperatureFit& fit) {
   const double temperature = fit.temperature();
-  save_calibrated(settings.model.model, settings.model.classifier.heads, temperature,
-                  settings.calibrated);
+  save_calibrated(settings.model, temperature, settings.calibrated);
   if (!settings.model.quiet)
     write_message(printable(settings.calibrated) + ": the model with its logits divided by " +
                   formatted("%.4g", temperature));
 }
 
 int run(const cxxopts::ParseResult& arguments) {
-  const Settings settings = parse_settings(arguments);
+  Settings settings = parse_settings(arguments);
   const Classifier classifier = load_with_classes(settings.model);
   check_model(settings, classifier);
-  const ClassNames names(classifier.name(), classifier.labels(), classifier.config().head.classes);
+  const auto groups = make_groups(settings.groups, classifier, settings.model.quiet);
+  const ClassNames names = truths(classifier, groups);
   check_all_outputs(settings);
   patch::PixelBudget budget(settings.model.max_pixels);
   const LabelledFiles files = open_labelled(settings.data, names, settings.model.decoding(&budget));
@@ -173,6 +188,7 @@ int run(const cxxopts::ParseResult& arguments) {
   if (const auto path = predictions_file(settings.output); !path.empty())
     outputs.predictions.emplace(path, names, settings.csv_safe);
   if (!settings.calibrated.empty()) outputs.fit.emplace();
+  if (groups) settings.evaluation.groups = &*groups;
   const Evaluation evaluation = run_evaluation(settings, classifier, files, outputs);
   if (evaluation.tally.images() == 0)
     fail(settings.data, ": none of ", evaluation.unreadable, " images could be read");

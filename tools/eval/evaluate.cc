@@ -5,6 +5,7 @@
 #include <new>
 #include <tuple>
 
+#include "tools/cli/groups.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -36,7 +37,9 @@ class Run {
         hooks_(hooks),
         options_(options),
         worst_(options.worst),
-        result_{.tally = Tally(classifier.config().head.classes, options.abstain_below),
+        result_{.tally = Tally(options.groups != nullptr ? options.groups->count()
+                                                         : classifier.config().head.classes,
+                               options.abstain_below),
                 .worst = {},
                 .failures = {}} {}
 
@@ -82,6 +85,7 @@ class Run {
       for (size_t i = 0; i < mirrored.size(); ++i)
         probabilities[i] = 0.5f * (probabilities[i] + mirrored[i]);
     }
+    if (options_.groups != nullptr) probabilities = options_.groups->probabilities(probabilities);
     found.answer = judge(probabilities, image.truth);
   }
 

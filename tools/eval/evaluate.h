@@ -14,6 +14,8 @@
 
 namespace vit::tools {
 
+class Groups;
+
 struct LabelledImage {
   std::string name;          ///< for messages: the path of a file
   std::uint64_t number = 0;  ///< its place in the source
@@ -87,6 +89,8 @@ struct EvaluationOptions {
   Views views = Views::kImage;
   std::optional<double> abstain_below{};
   TemperatureFit* fit = nullptr;  ///< gets the losses of every image; not with several views
+  const Groups* groups =
+      nullptr;  ///< the classes of the images and of the answers; null: the model's
 };
 
 /// Memory does not depend on the number of images: each worker holds one.

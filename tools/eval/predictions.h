@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "tools/eval/class_names.h"
+#include "tools/cli/class_names.h"
 #include "tools/eval/evaluate.h"
 #include "vit/base/atomic_file.h"
 

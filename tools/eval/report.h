@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/cli/class_names.h"
 #include "tools/draw/canvas.h"
-#include "tools/eval/class_names.h"
 #include "tools/eval/evaluate.h"
 #include "vit/data/skipped_files.h"
 

@@ -35,7 +35,7 @@ listeners.push(() => {
   const fixed = state.method === "relevance";
   for (const box of ["queries", "fusions"])
     for (const button of $(box).children) button.disabled = fixed;
-  $("query-hint").textContent = fixed ? "relevance starts from the class" : "or point at a patch of the image; click keeps it";
+  $("query-hint").textContent = fixed ? "Relevance starts from the class. Click a patch of the image to see where it looks." : keepsQuery() ? "The pointer reads the map of this patch; C or a second click lets it go." : "Or point at a patch of the image; click keeps it.";
 });
 
 // A slider, its label and its value.

@@ -62,6 +62,15 @@ ImageAnalysis analyze_decoded(const Classifier& classifier, Runner& runner, cons
   return analysis;
 }
 
+void keep_classes(const Classifier& classifier, std::span<const size_t> classes,
+                  ImageAnalysis& analysis) {
+  analysis.predictions = classifier.top(classifier.probabilities(analysis.maps.output),
+                                        classifier.config().head.classes);
+  std::erase_if(analysis.predictions, [&](const Prediction& p) {
+    return std::ranges::find(classes, p.index) == classes.end();
+  });
+}
+
 ImageAnalysis analyze_image(const Classifier& classifier, const std::string& file,
                             const patch::DecodeOptions& options) {
   const Image image = read_image_input(file, options);

@@ -1,6 +1,7 @@
 /// One image run through the model, with its attention.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,10 @@ ImageAnalysis analyze_decoded(const Classifier& classifier, Runner& runner, cons
                               const Image& image);
 ImageAnalysis analyze_image(const Classifier& classifier, const std::string& file,
                             const patch::DecodeOptions& options);
+
+/// Makes these classes the predictions, the most probable one first.
+void keep_classes(const Classifier& classifier, std::span<const size_t> classes,
+                  ImageAnalysis& analysis);
 
 /// "macaw 97.3%", or the model's name if it has no classifier.
 std::string answer_text(const std::string& model, const ImageAnalysis& analysis);

@@ -4,7 +4,8 @@ const thumbs = [];  // { layer, head, canvas, button }
 const headChoices = ["fused", ...Array(heads).keys()];
 const layerChoices = Array.from({ length: last + 1 }, (_, layer) => layer);
 const across = layersAcross ? layerChoices : headChoices, down = layersAcross ? headChoices : layerChoices;
-matrix.style.gridTemplateColumns = `auto repeat(${across.length}, minmax(56px, ${Math.round(1140 / Math.max(12, across.length))}px))`;
+matrix.style.gridTemplateColumns = `auto repeat(${across.length}, minmax(56px, 1fr))`;
+matrix.style.maxWidth = `${70 + 100 * across.length}px`;
 
 function nameCell(text, role, top) {
   const cell = document.createElement("div");
@@ -42,7 +43,11 @@ const header = (isLayer, choice, role, top) => {
   if (choice === "fused") fusedName = cell;
   return cell;
 };
-matrixRow([nameCell("", "columnheader", true), ...across.map((choice) => header(layersAcross, choice, "columnheader", true))]);
+const corner = nameCell("", "columnheader", true), cornerName = document.createElement("span");
+cornerName.className = "unseen";
+cornerName.textContent = layersAcross ? "heads down, layers across" : "layers down, heads across";
+corner.append(cornerName);
+matrixRow([corner, ...across.map((choice) => header(layersAcross, choice, "columnheader", true))]);
 for (const row of down)
   matrixRow([header(!layersAcross, row, "rowheader"), ...across.map((col) => (layersAcross ? thumb(col, row) : thumb(row, col)))]);
 

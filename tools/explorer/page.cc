@@ -97,6 +97,8 @@ Json facts(const ExplorerInput& input) {
   json["relevance"] = Json::array();
   for (const ClassRelevance& one : input.relevance)
     json["relevance"].push_back({{"label", one.label}, {"tokens", rounded_tokens(one.tokens)}});
+  json["compare"] =
+      input.relevance.size() > 1 && (input.compare || input.classifier.config().head.unit_features);
   json["stats"] = all_heads(maps);
   if (!maps.pooling.empty()) {
     json["pool"] = Json::array();

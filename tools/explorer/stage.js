@@ -2,19 +2,43 @@
 const stage = $("stage"), heat = $("heat"), marks = $("marks");
 const aspect = (cols * facts.patch.width) / (rows * facts.patch.height);
 document.documentElement.style.setProperty("--aspect", aspect);
-heat.width = cols;
-heat.height = rows;
 marks.setAttribute("viewBox", `0 0 ${cols} ${rows}`);
 marks.setAttribute("preserveAspectRatio", "none");
 
-// With `sheer` the image is visible where the map is low.
+// Catmull and Rom's cubic along one axis, as in the pictures of vit attention: `factor` numbers for each of `count`,
+// of `lines` series that start `pitch` apart, whose numbers are `step` apart.
+function stretched(values, count, lines, step, pitch, factor) {
+  const out = new Float32Array(count * factor * lines);
+  for (let o = 0; o < count * factor; ++o) {
+    const place = (o + 0.5) / factor - 0.5, below = Math.floor(place), t = place - below;
+    const weights = [0.5 * (2 * t ** 2 - t ** 3 - t), 0.5 * (3 * t ** 3 - 5 * t ** 2 + 2), 0.5 * (4 * t ** 2 - 3 * t ** 3 + t), 0.5 * (t ** 3 - t ** 2)];
+    for (let k = 0; k < 4; ++k) {
+      const at = step * Math.min(count - 1, Math.max(0, below + k - 1));
+      for (let line = 0; line < lines; ++line)
+        out[step === 1 ? line * count * factor + o : o * lines + line] += weights[k] * values[line * pitch + at];
+    }
+  }
+  return out;
+}
+
+// Odd, so that the middle of a patch is a pixel and keeps its number.
+const fine = 2 * Math.ceil(160 / Math.max(rows, cols)) + 1;
+const smoothed = (shown) => stretched(stretched(shown, cols, rows, 1, cols, fine), rows, cols * fine, cols * fine, 1, fine);
+
+// With `sheer` the image is visible where the map is low, and the colours may be smoothed.
 function paint(canvas, map, { low, high }, sheer) {
+  const smooth = sheer && state.smooth, factor = smooth ? fine : 1;
+  const values = smooth ? smoothed(map.subarray(first)) : map.subarray(first);
+  if (canvas.width !== cols * factor) [canvas.width, canvas.height] = [cols * factor, rows * factor];
   const context = canvas.getContext("2d");
-  const image = context.createImageData(cols, rows);
+  const image = context.createImageData(cols * factor, rows * factor), data = image.data;
   const colours = paletteOf(state.colormap);
-  for (let i = 0; i < patches; ++i) {
-    const part = Math.min(1, Math.max(0, (map[first + i] - low) / (high - low))), place = 3 * Math.round(255 * part);
-    image.data.set([colours[place], colours[place + 1], colours[place + 2], sheer ? 255 * (0.5 + 0.5 * part) : 255], 4 * i);
+  for (let i = 0; i < values.length; ++i) {
+    const part = Math.min(1, Math.max(0, (values[i] - low) / (high - low))), place = 3 * Math.round(255 * part);
+    data[4 * i] = colours[place];
+    data[4 * i + 1] = colours[place + 1];
+    data[4 * i + 2] = colours[place + 2];
+    data[4 * i + 3] = sheer ? 255 * (0.5 + 0.5 * part) : 255;
   }
   context.putImageData(image, 0, 0);
 }
@@ -81,22 +105,36 @@ function describeState(map) {
 
 const headName = (head) => (typeof head === "number" ? `head ${head}` : `${head} of ${heads} heads`);
 
+const numberText = (value) => (value === 0 ? "0" : state.method === "relevance" ? value.toPrecision(2) : percent(value));
+
+// What the map has at the patch under the pointer.
+function readout(map) {
+  const box = $("readout");
+  box.hidden = pointed === null;
+  if (pointed === null) return;
+  box.textContent = `${tokenName(pointed)}: ${numberText(map[pointed])}`;
+  const r = Math.floor((pointed - first) / cols), c = (pointed - first) % cols;
+  box.style.left = `${(100 * (c + 0.5)) / cols}%`;
+  box.style.top = `${(100 * (r + 0.5)) / rows}%`;
+  box.classList.toggle("to-left", c > cols / 2);
+  box.classList.toggle("below", r < rows / 4);
+}
+
 listeners.push(() => {
   const map = currentMap(), scale = scaleOf(map, state.method === "rollout");
   paint(heat, map, scale, true);
   heat.style.opacity = state.opacity / 100;
   // Colours of the image must not be confused with those of the map.
   $("photo").style.filter = `saturate(${1 - 0.6 * state.opacity / 100})`;
-  heat.classList.toggle("smooth", state.smooth);
   drawMarks(map);
+  readout(map);
   const relevance = state.method === "relevance";
   const context = $("bar").getContext("2d"), image = context.createImageData(256, 1), colours = paletteOf(state.colormap);
   for (let i = 0; i < 256; ++i) image.data.set([colours[3 * i], colours[3 * i + 1], colours[3 * i + 2], 255], 4 * i);
   context.putImageData(image, 0, 0);
   $("what").textContent = relevance ? "relevance per patch" : "attention per patch";
-  const number = (value) => (value === 0 ? "0" : relevance ? value.toPrecision(2) : percent(value));
-  $("least").textContent = number(scale.low);
-  $("most").textContent = (state.clip < 100 ? "≥ " : "") + number(scale.high);
+  $("least").textContent = (scale.low > 0 ? "≤ " : "") + numberText(scale.low);
+  $("most").textContent = (state.clip < 100 ? "≥ " : "") + numberText(scale.high);
   $("status").textContent = describeState(map);
 });
 
@@ -111,17 +149,18 @@ function patchAt(event) {
 stage.addEventListener("pointermove", (event) => {
   if (event.pointerType === "touch") return;
   const patch = patchAt(event);
-  if (patch === hovered) return;
-  hovered = patch;
+  if (patch === pointed) return;
+  pointed = patch;
+  hovered = keepsQuery() ? null : patch;
   refresh();
 });
 stage.addEventListener("pointerleave", () => {
-  hovered = null;
+  pointed = hovered = null;
   refresh();
 });
 stage.addEventListener("click", (event) => {
   const patch = patchAt(event);
-  if (patch === null || state.method === "relevance") return;
-  hovered = null;
-  choose({ query: patch === state.query ? firstQuery : patch });
+  if (patch === null) return;
+  if (state.method === "relevance") choose({ method: "attention", query: patch });
+  else choose({ query: patch === state.query ? firstQuery : patch });
 });

@@ -5,12 +5,18 @@ const layersAcross = layers > heads;  // the longer of both goes across
 const methods = facts.relevance.length ? ["attention", "rollout", "relevance"] : ["attention", "rollout"];
 
 const state = {
-  // Objects are most visible at four fifths of the depth; the last layers often attend to the background.
-  method: "attention", layer: facts.pool ? layers : Math.round(0.8 * (layers - 1)), head: "mean", query: firstQuery, fusion: "mean", target: 0,
+  // As vit attention draws: class relevance, or the attention of the last layer or the pool. With relevance shown first,
+  // attention starts at four fifths of the depth, where objects are most visible.
+  method: facts.relevance.length ? "relevance" : "attention",
+  layer: facts.relevance.length && !facts.pool ? Math.round(0.8 * (layers - 1)) : last,
+  head: "mean", query: firstQuery, fusion: "mean", target: 0,
   opacity: 80, threshold: 0, clip: 99.5, colormap: palettes[0].name, smooth: true, lines: false,
 };
 const standard = { ...state };
-let hovered = null;  // the patch under the pointer, the query until the pointer leaves
+let pointed = null;  // the patch under the pointer
+let hovered = null;  // the same while it is the query: until the pointer leaves, or a key changes what is shown
+// A patch that was clicked stays the query: the pointer reads its map.
+const keepsQuery = () => state.method === "relevance" || (typeof state.query === "number" && state.query >= first);
 
 const keys = { method: "m", layer: "l", head: "h", query: "q", fusion: "f", target: "c", opacity: "o", threshold: "t", clip: "p", colormap: "k", smooth: "s", lines: "g" };
 
@@ -60,11 +66,13 @@ function refresh() {
 }
 
 function choose(changes) {
+  hovered = null;
   Object.assign(state, changes);
   if (typeof changes.head === "string") state.fusion = changes.head;
   if (changes.fusion && typeof state.head === "string") state.head = changes.fusion;
   if (changes.layer !== undefined || changes.head !== undefined) state.method = changes.method || "attention";
-  history.replaceState(null, "", toHash() || location.pathname + location.search);
+  // The whole address: in a frame, it may be a blob's, which has no path of its own.
+  history.replaceState(null, "", toHash() || location.href.replace(/#.*/, ""));
   refresh();
 }
 

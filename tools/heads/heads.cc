@@ -11,6 +11,7 @@
 #include "tools/cli/gradient_model.h"
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_options.h"
+#include "tools/cli/word_options.h"
 #include "tools/heads/output.h"
 #include "tools/output/file.h"
 #include "tools/output/terminal.h"
@@ -52,6 +53,7 @@ void add_options(cxxopts::Options& options) {
                text()->default_value("16"), "N"},
           });
   add_quiet_option(options);
+  add_word_options(options);
   add_model_options(options);
 }
 

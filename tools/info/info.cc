@@ -21,12 +21,14 @@ namespace fs = std::filesystem;
 constexpr std::string_view kExamples =
     "  vit info -m deit_tiny_patch16_224\n"
     "  vit info -m model.safetensors --tensors\n"
+    "  vit info --labels | grep cat\n"
     "  vit info -m model.pth --heads 6 --json | jq .encoder\n";
 
 void add_options(cxxopts::Options& options) {
   options.add_options("",
                       {
                           {"m,model", kModelHelp, cxxopts::value<std::string>(), "MODEL"},
+                          {"labels", "list every class: index, WordNet id if known, label"},
                           {"tensors", "list every tensor of the model"},
                           {"json", "one JSON document instead of text"},
                           {"heads", "attention heads, for a weight file that does not store them",
@@ -77,6 +79,7 @@ ModelReport report_on(const std::string& model, size_t heads) {
   report.config = checkpoint.config;
   report.recipe = checkpoint.recipe;
   report.labels = checkpoint.labels;
+  report.wordnet_ids = checkpoint.wordnet_ids;
   report.assumptions = checkpoint.assumptions;
   report.unused = checkpoint.unused;
   report.tensors = tensors_of(checkpoint);
@@ -93,6 +96,11 @@ int run(const cxxopts::ParseResult& arguments) {
                            : 0;
   const ModelReport report = report_on(split_model(arguments, 0).model, heads);
   const bool tensors = arguments.count("tensors") != 0;
+  if (arguments.count("labels") != 0 && arguments.count("json") == 0) {
+    if (report.labels.empty()) fail(report.model, ": has no labels");
+    write_output(label_list(report));
+    return 0;
+  }
   write_output(arguments.count("json") ? to_json(report, tensors) : to_text(report, tensors));
   return 0;
 }

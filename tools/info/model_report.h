@@ -26,6 +26,7 @@ struct ModelReport {
   ModelConfig config;
   Recipe recipe;
   std::vector<std::string> labels;
+  std::vector<std::string> wordnet_ids;
   std::vector<std::string> assumptions;
   std::vector<std::string> unused;
   std::vector<TensorRow> tensors;
@@ -36,6 +37,8 @@ struct ModelReport {
 };
 
 std::string to_text(const ModelReport& report, bool with_tensors);
+/// A line per class, with tabs between index, WordNet id (where there are any) and label.
+std::string label_list(const ModelReport& report);
 std::string to_json(const ModelReport& report, bool with_tensors);
 
 }  // namespace vit::tools

@@ -92,6 +92,7 @@ std::string to_json(const ModelReport& r, bool with_tensors) {
   json["head"] = head_json(r.config);
   json["recipe"] = to_json(r.recipe);
   json["labels"] = r.labels;
+  if (!r.wordnet_ids.empty()) json["wordnet_ids"] = r.wordnet_ids;
   json["parameters"] = r.parameters;
   json["multiply_adds"] = r.multiply_adds;
   json["weight_bytes"] = r.weight_bytes;

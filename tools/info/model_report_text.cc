@@ -37,24 +37,14 @@ std::string some_of(const std::vector<std::string>& words, size_t most) {
   return words.size() > most ? text + ", …" : text;
 }
 
-/// What the scores of attention know of places, and the rule for another input size.
+/// What the scores of attention know of places.
 std::string places_text(const EncoderConfig& c) {
   std::string text;
-  if (c.rotary.kind != RotaryKind::kNone) {
-    text += "; rotary " + std::string(to_string(c.rotary.kind));
-    if (c.rotary.reference.count() != 0)
-      text += ", scaled to " + size_text(c.rotary.reference.rows, c.rotary.reference.cols) +
-              " patches at every size";
-    else if (c.rotary.kind == RotaryKind::kAxial)
-      text += ", plain indices at every size";
-    if (c.rotary.stored_periods) text += ", periods of the file";
-  }
-  if (c.relative_bias.kind != RelativeBiasKind::kNone) {
+  if (c.rotary.kind != RotaryKind::kNone)
+    text += "; rotary " + std::string(to_string(c.rotary.kind)) +
+            (c.rotary.stored_periods ? ", periods of the file" : "");
+  if (c.relative_bias.kind != RelativeBiasKind::kNone)
     text += "; relative bias " + std::string(to_string(c.relative_bias.kind));
-    if (c.relative_bias.kind == RelativeBiasKind::kTable)
-      text +=
-          ", resampled " + std::string(to_string(c.relative_bias.resampling)) + " at another size";
-  }
   return text;
 }
 
@@ -88,15 +78,50 @@ std::string encoder_text(const ModelConfig& c) {
   return text;
 }
 
-/// How the table of positions is resampled for another input size. References disagree on it, so
-/// the rule is that of the layout the file came in.
+std::string positions_rule(const EmbeddingConfig& c) {
+  std::string text;
+  if (c.positions == PositionKind::kLearned)
+    text = "positions " + std::string(to_string(c.position_resampling));
+  if (c.positions == PositionKind::kFactorized) text = "positions linear";
+  return text + (c.positions_keep_aspect ? " to the larger edge, then cut" : "");
+}
+
+std::string rotary_rule(const RotaryConfig& c) {
+  if (c.kind == RotaryKind::kNone) return {};
+  if (c.kind == RotaryKind::kNormalized) return "rotary coordinates from -1 to 1 on every grid";
+  if (c.reference.count() == 0) return "rotary by plain indices";
+  return "rotary indices scaled to " + size_text(c.reference.rows, c.reference.cols) + " patches";
+}
+
+std::string relative_rule(const RelativeBiasConfig& c) {
+  if (c.kind == RelativeBiasKind::kNone) return {};
+  if (c.kind != RelativeBiasKind::kTable) return "relative bias of the offsets there";
+  return "relative bias " + std::string(to_string(c.resampling));
+}
+
+/// Whose code does it so, where the references of a family disagree.
+std::string reference_text(const ModelConfig& c) {
+  const RelativeBiasConfig& bias = c.encoder.relative_bias;
+  if (bias.kind == RelativeBiasKind::kTable)
+    return bias.resampling == RelativeResampling::kBilinear ? ", as transformers" : ", as timm";
+  if (c.embedding.positions != PositionKind::kLearned) return {};
+  switch (c.embedding.position_resampling) {
+    case PositionResampling::kBicubicAntialias:
+      return ", as timm";
+    case PositionResampling::kBilinearAntialias:
+      return ", as transformers";
+    default:
+      return c.encoder.rotary.kind == RotaryKind::kNone ? "" : ", as its authors' code";
+  }
+}
+
+/// What happens at another input size.
 std::string other_sizes_text(const ModelConfig& c) {
   std::string text;
-  if (c.embedding.positions == PositionKind::kLearned)
-    text = "positions " + std::string(to_string(c.embedding.position_resampling));
-  if (c.embedding.positions == PositionKind::kFactorized) text = "positions linear";
-  if (c.embedding.positions_keep_aspect) text += " to the larger edge, then cut";
-  return text;
+  for (const std::string& rule : {positions_rule(c.embedding), rotary_rule(c.encoder.rotary),
+                                  relative_rule(c.encoder.relative_bias)})
+    if (!rule.empty()) text += (text.empty() ? "" : "; ") + rule;
+  return text.empty() ? text : text + reference_text(c);
 }
 
 std::string mlp_text(const ModelConfig& c) {
@@ -123,9 +148,14 @@ std::string norms_text(const ModelConfig& c) {
 std::string head_text(const ModelConfig& c) {
   std::string text = std::string(to_string(c.head.pooling)) + " pooling";
   if (c.head.pool_heads != 0) text += " with " + plural(c.head.pool_heads, "head", "heads");
+  if (c.encoder.rotary.kind == RotaryKind::kNormalized)  // DINOv3
+    text += c.head.pooling == Pooling::kMean ? " (as timm)" : " (as its authors and transformers)";
   if (c.head.class_layers != 0)
     text += " after " + plural(c.head.class_layers, "class layer", "class layers");
-  if (c.head.pre_logits != 0) text += ", tanh layer of " + std::to_string(c.head.pre_logits);
+  if (c.head.pre_logits != 0)
+    text += (c.head.pre_logits_tanh ? ", tanh layer of " : ", projection to ") +
+            std::to_string(c.head.pre_logits);
+  if (c.head.unit_features) text += ", scaled to length 1";
   if (c.head.classes == 0)
     return text + ", no classifier: " + std::to_string(c.outputs()) + " features";
   text += ", " + plural(c.head.classes, "class", "classes");
@@ -181,6 +211,16 @@ std::string to_text(const ModelReport& r, bool with_tensors) {
     text += line("unused", plural(r.unused.size(), "tensor", "tensors") + ": " +
                                some_of(r.unused, with_tensors ? r.unused.size() : kShownUnused));
   if (with_tensors) text += "\n" + tensor_table(r.tensors);
+  return text;
+}
+
+std::string label_list(const ModelReport& report) {
+  std::string text;
+  for (size_t i = 0; i < report.labels.size(); ++i) {
+    text += std::to_string(i) + '\t';
+    if (!report.wordnet_ids.empty()) text += report.wordnet_ids.at(i) + '\t';
+    text += printable(report.labels[i]) + '\n';
+  }
   return text;
 }
 

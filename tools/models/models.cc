@@ -104,7 +104,7 @@ Json json_of(const Row& row) {
     json["pulled"]["revision"] = pulled->revision;
     json["pulled"]["commit"] = pulled->commit;
     json["pulled"]["bytes"] = pulled->bytes();
-    json["pulled"]["folder"] = weights::model_folder(pulled->hub, pulled->revision).string();
+    json["pulled"]["folder"] = pulled->folder.string();
   }
   return json;
 }

@@ -12,8 +12,10 @@ Json to_json(const Recipe& recipe) {
   json["resize_height"] = recipe.resize_height;
   json["resize_width"] = recipe.resize_width;
   json["interpolation"] = to_string(recipe.interpolation);
+  json["float_resize"] = recipe.float_resize;
   json["crop_height"] = recipe.crop_height;
   json["crop_width"] = recipe.crop_width;
+  if (recipe.crop_rounds_down) json["crop_rounds_down"] = true;
   json["mean"] = recipe.mean;
   json["std"] = recipe.std;
   return json;

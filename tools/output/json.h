@@ -21,5 +21,7 @@ std::string dump(const Json& json);
 
 Json to_json(const Recipe& recipe);
 Json to_json(std::span<const Prediction> predictions);
+/// The predictions of such an array, up to the first damaged one.
+std::vector<Prediction> predictions_in(const Json& array);
 
 }  // namespace vit::tools

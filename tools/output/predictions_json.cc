@@ -14,9 +14,26 @@ Json to_json(std::span<const Prediction> predictions) {
   return json;
 }
 
-std::string json_opening(std::string_view model, const Recipe& recipe) {
+std::vector<Prediction> predictions_in(const Json& array) {
+  std::vector<Prediction> predictions;
+  if (!array.is_array()) return predictions;
+  for (const Json& entry : array) {
+    if (!entry.is_object()) break;
+    const auto index = entry.find("class"), label = entry.find("label"),
+               probability = entry.find("probability");
+    if (index == entry.end() || !index->is_number_unsigned()) break;
+    Prediction prediction{index->get<size_t>(), {}, 0.0f};
+    if (label != entry.end() && label->is_string()) prediction.label = label->get<std::string>();
+    if (probability != entry.end() && probability->is_number())
+      prediction.probability = probability->get<float>();
+    predictions.push_back(std::move(prediction));
+  }
+  return predictions;
+}
+
+std::string json_opening(std::string_view model, const Recipe& recipe, const std::string& groups) {
   return "{\n\"model\": " + dump(model) + ",\n\"recipe\": " + dump(to_json(recipe)) +
-         ",\n\"images\": [\n";
+         (groups.empty() ? "" : ",\n\"groups\": " + groups) + ",\n\"images\": [\n";
 }
 
 std::string json_image(const ImageResult& result, bool with_logits) {

@@ -62,6 +62,13 @@ std::string to_text(const ImageResult& result, const TextStyle& style) {
     if (!drawn.empty()) text += "  " + coloured(kCyan, drawn, style);
     text += '\n';
   }
+  if (style.classes > 0 && !result.predictions.empty() &&
+      result.predictions[0].probability < kUnsure)
+    text += coloured(kDim,
+                     "  not sure: the image may show none of the " + std::to_string(style.classes) +
+                         " known classes",
+                     style) +
+            "\n";
   return text;
 }
 

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "tools/cli/progress.h"
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
-#include "tools/pull/download.h"
+#include "tools/pull/clip_vocabulary.h"
+#include "tools/pull/shown_download.h"
 #include "vit/base/atomic_file.h"
 #include "weights/known/catalogue.h"
 #include "weights/known/unsupported.h"
@@ -29,8 +29,12 @@ constexpr std::string_view kExamples =
     "  VIT_HOME        the cache folder; else XDG_CACHE_HOME/vit, else ~/.cache/vit\n"
     "  HF_TOKEN        your access token, for private and gated models\n"
     "  HF_ENDPOINT     a mirror instead of https://huggingface.co\n"
-    "  HF_HUB_OFFLINE  1: as --offline\n";
+    "  HF_HUB_OFFLINE  1: as --offline\n"
+    "  VIT_CLIP_VOCABULARY  another address of CLIP's vocabulary, for OpenCLIP's models without "
+    "one\n";
 
+constexpr const char* kOpenClipConfig = "open_clip_config.json";
+constexpr const char* kClipVocabulary = "bpe_simple_vocab_16e6.txt.gz";
 constexpr const char* kShardIndex = "model.safetensors.index.json";
 /// As the hub's users name them, best first.
 constexpr const char* kWeights[] = {"model.safetensors", kShardIndex, "pytorch_model.bin",
@@ -73,10 +77,14 @@ class Pull {
         folder_(std::move(folder)),
         before_(weights::read_pulled(folder_)) {}
 
+  /// Whether the model needs CLIP's vocabulary, which its repository does not have.
+  bool lacks_tokenizer() const { return lacks_tokenizer_; }
+
   weights::PulledModel run(const std::string& revision) {
     remove_abandoned(folder_);
-    fetch_if_there("config.json");
+    const bool open_clip = !fetch_if_there("config.json") && fetch_if_there(kOpenClipConfig);
     fetch_if_there("preprocessor_config.json");
+    if (open_clip || reads_texts()) fetch_tokenizer(open_clip);
     fetch_weights();
     weights::PulledModel model{repository_.name(), revision, repository_.commit(), files_};
     weights::write_pulled(folder_, model);
@@ -88,6 +96,24 @@ class Pull {
     const auto remote = repository_.find(name);
     if (remote) fetch(*remote);
     return remote.has_value();
+  }
+
+  /// transformers' models of two towers: a configuration for each.
+  bool reads_texts() const {
+    std::ifstream file(folder_ / "config.json");
+    const auto config = nlohmann::json::parse(file, nullptr, false);
+    return config.is_object() && config.contains("model_type") && config.contains("text_config");
+  }
+
+  void fetch_tokenizer(bool open_clip) {
+    bool found = fetch_if_there("tokenizer.json");
+    if (!found) found = fetch_if_there("vocab.json") && fetch_if_there("merges.txt");
+    if (fetch_if_there("spiece.model")) found = true;  // SigLIP's own, read before others
+    if (!found) found = fetch_if_there("tokenizer.model") || fetch_if_there("vocab.txt");
+    if (!found) found = fetch_if_there(kClipVocabulary);
+    for (const auto* name : {"tokenizer_config.json", "special_tokens_map.json"})
+      fetch_if_there(name);
+    lacks_tokenizer_ = open_clip && !found;
   }
 
   bool is_up_to_date(const RemoteFile& remote) const {
@@ -102,16 +128,7 @@ class Pull {
     fs::create_directories(folder_);
     const bool up_to_date = is_up_to_date(remote);
     std::string state = "is up to date";
-    if (!up_to_date) {
-      ProgressLine line;
-      DownloadState download_state{.name = remote.name, .total = remote.size};
-      const auto show = [&](std::uintmax_t bytes) {
-        download_state.advance(bytes, line.seconds());
-        line.update([&](size_t) { return progress_text(download_state); });
-      };
-      const std::string hash = download(repository_, remote, folder_ / remote.name, show);
-      state = hash.empty() ? "not verified: no hash given by the server" : hash + " verified";
-    }
+    if (!up_to_date) state = shown_download(repository_, remote, folder_ / remote.name);
     const std::uintmax_t size = fs::file_size(folder_ / remote.name);
     files_[remote.name] = {size, remote.etag};
     write_output("  " + fit(printable(remote.name), 28) + "  " + format_bytes(size) + ", " + state +
@@ -165,16 +182,18 @@ class Pull {
   fs::path folder_;
   std::optional<weights::PulledModel> before_;
   std::map<std::string, weights::PulledFile> files_;
+  bool lacks_tokenizer_ = false;
 };
 
 int pull(const std::string& name, const std::string& revision, bool offline) {
   const std::string hub = repository_of(name);
   const fs::path folder = weights::model_folder(hub, revision);
   if (offline) {
-    if (!weights::read_pulled(folder))
+    const auto found = weights::find_downloaded(hub, revision);
+    if (!found)
       fail(hub, ": is not in the cache, and nothing is fetched offline (--offline or ",
            "HF_HUB_OFFLINE)");
-    write_output(hub + " is in " + printable(folder.string()) + "\n");
+    write_output(hub + " is in " + printable(found->string()) + "\n");
     return 0;
   }
   HubSettings settings = hub_from_environment();
@@ -182,7 +201,9 @@ int pull(const std::string& name, const std::string& revision, bool offline) {
   HttpClient client;
   HubRepository repository(client, settings, hub);
   write_output(hub + " to " + printable(folder.string()) + "\n");
-  Pull(repository, folder).run(revision);
+  Pull pull(repository, folder);
+  pull.run(revision);
+  if (pull.lacks_tokenizer()) fetch_clip_vocabulary(client, settings);
   const std::string suffix = revision == "main" ? "" : "@" + revision;
   write_output("done: vit classify -m " + hub + printable(suffix) + " IMAGE\n");
   return 0;

@@ -10,6 +10,7 @@ namespace vit::tools::serve {
 namespace {
 
 constexpr size_t kMostWaiting = size_t{1} << 20;
+constexpr size_t kMostForwarded = 200;  ///< bytes of what a proxy says about its client
 
 /// "2026-03-01T12:00:00.123Z"
 std::string now_text() {
@@ -34,6 +35,8 @@ std::string log_line(const Finished& finished) {
   json["time"] = now_text();
   json["id"] = request.id;
   json["peer"] = request.peer;
+  if (const auto client = request.header("x-forwarded-for"); !client.empty())
+    json["forwarded_for"] = client.substr(0, kMostForwarded);
   json["method"] = request.method;
   json["target"] = request.target;
   json["status"] = reply.status;

@@ -26,6 +26,11 @@ struct Look {
   Reply reply;
 };
 
+/// The projection of a two-tower model is stored as a classifier, but its outputs are no classes.
+bool can_explain(const ServedModel& model) {
+  return model.classes() != 0 && explainable(model.classifier.config());
+}
+
 Form read_form(const std::string& text) {
   if (text == "png") return Form::kPicture;
   if (text == "html") return Form::kPage;
@@ -64,7 +69,7 @@ MapSettings read_map(const Request& request, const Json& fields, bool can_explai
                    "', expected cls, distillation, register:N, mean, pool, ROW,COL or x:PX,y:PX");
     }
   }
-  map.target = given("class").value_or("");
+  if (const auto text = given("class"); text && !text->empty()) map.targets = {*text};
   return map;
 }
 
@@ -87,7 +92,7 @@ void look(const ServedModel& model, const Context& context, Runner& runner, Look
     work.reply = picture(model, analysis, work.map);
     return;
   }
-  const bool explains = explainable(model.classifier.config());
+  const bool explains = can_explain(model);
   const ExplorerInput explorer{
       model.classifier, analysis,
       explains ? relevance_of_answers(model.classifier, model.explainer(), analysis)
@@ -113,7 +118,7 @@ void answer_attention(const Call& call) {
     fail_request(422, error.what());
   }
   work->form = read_form(setting(request, fields, "format").value_or("png"));
-  work->map = read_map(request, fields, explainable(model->classifier.config()));
+  work->map = read_map(request, fields, can_explain(*model));
   const Context context = call.context;
   run_images(call, {.model = model,
                     .count = 1,

@@ -1,5 +1,6 @@
 /// POST /v1/classify: the document of `vit classify --json`.
 #include <memory>
+#include <mutex>
 
 #include "tools/output/predictions.h"
 #include "tools/serve/routes.h"
@@ -15,10 +16,12 @@ struct ClassifySettings {
   size_t top = 5;
   float threshold = 0.0f;
   bool logits = false;
+  std::vector<text::WordLabel> labels{};  ///< empty: the model's own classes
 };
 
-ClassifySettings read_settings(const Request& request, const Json& fields) {
+ClassifySettings read_settings(const Request& request, const Json& fields, size_t most_texts) {
   ClassifySettings settings;
+  settings.labels = read_labels(request, fields, most_texts);
   if (const auto text = setting(request, fields, "k")) {
     const auto value = to_number<size_t>(*text);
     if (!value || *value == 0 || *value > kMostClasses)
@@ -44,21 +47,43 @@ struct Classification {
   std::shared_ptr<Exchange> exchange;  ///< in whose request the images may lie
   Inputs inputs;
   ClassifySettings settings;
+  std::vector<std::vector<float>> embeddings;  ///< instead of images: the model's output for them
   std::vector<ImageResult> results;
+  std::once_flag reads_labels{};
+  WordHeadPtr words{};  ///< of settings.labels
+
+  size_t count() const { return inputs.images.size() + embeddings.size(); }
 };
 
-void classify_one(const ServedModel& model, const NamedImage& input, const Context& context,
-                  std::pair<Runner*, const ClassifySettings*> how, ImageResult& result) {
-  const auto [runner, settings] = how;
-  const patch::Image image = decode_input(input, context.settings.pixels);
-  result.damage = image.damage;
-  const std::span<const float> logits = runner->logits(image);
-  check_answer(logits);
-  result.logits.assign(logits.begin(), logits.end());
-  const Classifier& classifier = model.classifier;
-  result.predictions = classifier.top(classifier.probabilities(result.logits), settings->top);
+std::vector<float> output_of(Classification& work, const PixelLimits& limits, Runner& runner,
+                             size_t index) {
+  if (!work.embeddings.empty()) return work.embeddings[index];
+  const patch::Image image = decode_input(work.inputs.images[index], limits);
+  work.results[index].damage = image.damage;
+  const std::span<const float> output = runner.logits(image);
+  check_answer(output);
+  return {output.begin(), output.end()};
+}
+
+void classify_one(const ServedModel& model, const PixelLimits& limits, Runner& runner,
+                  std::pair<Classification*, size_t> which) {
+  const auto [work, index] = which;
+  const ClassifySettings& settings = work->settings;
+  ImageResult& result = work->results[index];
+  result.logits = output_of(*work, limits, runner, index);
+  if (settings.labels.empty()) {
+    const Classifier& classifier = model.classifier;
+    result.predictions = classifier.top(classifier.probabilities(result.logits), settings.top);
+  } else {
+    std::call_once(work->reads_labels,
+                   [&] { work->words = model.need_words().head(settings.labels); });
+    result.logits = word_logits(*work->words, result.logits);
+    check_answer(result.logits);
+    result.predictions =
+        top_labels(*work->words, word_probabilities(*work->words, result.logits), settings.top);
+  }
   std::erase_if(result.predictions,
-                [&](const Prediction& p) { return p.probability < settings->threshold; });
+                [&](const Prediction& p) { return p.probability < settings.threshold; });
 }
 
 Reply document(const ServedModel& model, const std::vector<ImageResult>& results, bool logits) {
@@ -80,30 +105,59 @@ Reply reply_for(const ServedModel& model, Classification& work,
   return document(model, work.results, work.settings.logits);
 }
 
+void check_model(const ServedModel& model, const ClassifySettings& settings) {
+  if (!settings.labels.empty()) {
+    model.need_words();
+  } else if (model.words() != nullptr) {
+    fail_request(422, model.name,
+                 " has no classes of its own; name them, as in ?labels=a+cat,a+dog");
+  } else if (model.classes() == 0) {
+    fail_request(422, model.name, " has no classifier, its output is features; use /v1/embeddings");
+  }
+}
+
+/// "embeddings": what /v1/embeddings answered for images before, to be compared with other labels.
+std::vector<std::vector<float>> read_embeddings(const Json& fields, const ServedModel& model) {
+  if (!fields.contains("embeddings")) return {};
+  std::vector<std::vector<float>> embeddings;
+  const size_t width = model.classifier.config().outputs();
+  if (model.words() == nullptr)
+    fail_request(422, model.name, " reads no text, so embeddings cannot be compared with labels");
+  for (const Json& one : fields["embeddings"]) {
+    const std::string where = "embeddings[" + std::to_string(embeddings.size()) + "]";
+    embeddings.push_back(numbers_of(one, where));
+    if (embeddings.back().size() != width)
+      fail_request(400, where, " has ", embeddings.back().size(), " numbers, expected ", width);
+  }
+  return embeddings;
+}
+
 }  // namespace
 
 void answer_classify(const Call& call) {
   auto work = std::make_shared<Classification>();
   work->exchange = call.exchange;
-  work->inputs = read_inputs(call.request(), call.context.settings.most_images);
-  work->settings = read_settings(call.request(), work->inputs.fields);
+  const ServiceSettings& limits = call.context.settings;
+  work->inputs = read_inputs(call.request(), limits.most_images, true);
+  work->settings = read_settings(call.request(), work->inputs.fields, limits.most_texts);
   const ModelPtr model =
       call.context.models.find(setting(call.request(), work->inputs.fields, "model").value_or(""));
-  if (model->classifier.config().head.classes == 0)
-    fail_request(422, model->name,
-                 " has no classifier, its output is features; use /v1/embeddings");
+  check_model(*model, work->settings);
+  work->embeddings = read_embeddings(work->inputs.fields, *model);
   for (const NamedImage& image : work->inputs.images) {
     work->results.emplace_back();
     work->results.back().file = image.name;
   }
-  const Context context = call.context;
+  for (size_t i = 0; i < work->embeddings.size(); ++i) {
+    work->results.emplace_back();
+    work->results.back().file = "embedding " + std::to_string(i);
+  }
   run_images(call,
              {.model = model,
-              .count = work->inputs.images.size(),
+              .count = work->count(),
               .work =
-                  [=](size_t i, Runner& runner) {
-                    classify_one(*model, work->inputs.images[i], context,
-                                 {&runner, &work->settings}, work->results[i]);
+                  [=, pixels = limits.pixels](size_t i, Runner& runner) {
+                    classify_one(*model, pixels, runner, {work.get(), i});
                   },
               .reply = [=](const auto& problems) { return reply_for(*model, *work, problems); }});
 }

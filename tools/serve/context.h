@@ -16,6 +16,7 @@ namespace vit::tools::serve {
 
 struct ServiceSettings {
   size_t most_images = 16;  ///< in one request
+  size_t most_texts = 256;  ///< labels times templates, in one request
   PixelLimits pixels{};
   std::vector<std::string> token_hashes{};  ///< SHA-256; empty: everybody may ask
 };

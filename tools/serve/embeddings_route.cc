@@ -1,10 +1,10 @@
-/// POST /v1/embeddings, in the form of OpenAI's interface: images as data: URLs.
-#include <bit>
+/// POST /v1/embeddings, in the form of OpenAI's interface: images as data: URLs, and texts.
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <memory>
+#include <numeric>
+#include <optional>
 
-#include "tools/output/html.h"
 #include "tools/serve/routes.h"
 #include "tools/serve/status_error.h"
 #include "vit/model/features.h"
@@ -12,11 +12,18 @@
 namespace vit::tools::serve {
 namespace {
 
+/// An image file, or a text.
+struct Input {
+  std::string content;
+  bool is_text = false;
+};
+
 /// One request under way.
 struct Embedding {
-  std::vector<std::string> images;
+  std::vector<Input> inputs;
   std::vector<std::vector<float>> features;
-  FeatureKind kind = FeatureKind::kPooled;
+  std::vector<size_t> tokens;         ///< of texts, for each input
+  std::optional<FeatureKind> kind{};  ///< none: the model's output, which texts are compared with
   bool in_base64 = false;
   bool normalize = false;
 };
@@ -25,7 +32,8 @@ FeatureKind read_kind(const std::string& text) {
   using enum FeatureKind;
   for (const FeatureKind kind : {kClass, kMean, kClassAndMean, kPooled})
     if (to_string(kind) == text) return kind;
-  fail_request(400, "'features' is '", text, "', expected cls, mean, cls-and-mean or pooled");
+  fail_request(400, "'features' is '", text,
+               "', expected output, pooled, cls, mean or cls-and-mean");
 }
 
 std::string one_of(const Request& request, const Json& json, const std::string& name,
@@ -39,21 +47,40 @@ std::string one_of(const Request& request, const Json& json, const std::string& 
   fail_request(400, "'", name, "' is '", text, "', expected ", expected);
 }
 
-std::vector<std::string> read_images(const Json& json, size_t most) {
-  if (!json.is_object() || !json.contains("input"))
-    fail_request(400, "the JSON has no \"input\": an image as a data: URL, or several");
+std::vector<Input> read_list(const Json& json, size_t most, const ServedModel& model) {
   const Json list = json["input"].is_array() ? json["input"] : Json::array({json["input"]});
   if (list.empty()) fail_request(400, "\"input\" is empty");
   if (list.size() > most)
     fail_request(413, list.size(), " inputs in one request; at most ", most, " are answered");
-  std::vector<std::string> images;
+  std::vector<Input> inputs;
   for (const Json& one : list) {
-    const std::string where = "input[" + std::to_string(images.size()) + "]";
-    if (!one.is_string() || !one.get_ref<const std::string&>().starts_with("data:"))
-      fail_request(422, where, ": this model reads images, given as data: URLs; it reads no text");
-    images.push_back(image_bytes(one, where));
+    const std::string where = "input[" + std::to_string(inputs.size()) + "]";
+    if (!one.is_string())
+      fail_request(400, where, " is ", one.type_name(), ", expected an image as a data: URL",
+                   model.words() == nullptr ? "" : ", or a text");
+    const bool is_text = !one.get_ref<const std::string&>().starts_with("data:");
+    if (is_text && model.words() == nullptr)
+      fail_request(422, where, ": images are given as data: URLs, and texts are not read: ",
+                   model.why_no_words());
+    inputs.push_back({is_text ? one.get<std::string>() : image_bytes(one, where), is_text});
   }
-  return images;
+  return inputs;
+}
+
+/// What "features" says. The output is the place where images and texts meet, so it is the default
+/// of models that read both.
+std::optional<FeatureKind> read_features(const Request& request, const Json& json,
+                                         const ServedModel& model) {
+  const auto given = setting(request, json, "features");
+  const std::string which = given.value_or(model.words() == nullptr ? "pooled" : "output");
+  if (which == "output") return {};
+  const FeatureKind kind = read_kind(which);
+  try {
+    check_features(model.classifier.config(), kind);
+  } catch (const Error& error) {
+    fail_request(422, error.what());
+  }
+  return kind;
 }
 
 void normalize(std::vector<float>& features) {
@@ -63,12 +90,27 @@ void normalize(std::vector<float>& features) {
   for (float& x : features) x = static_cast<float>(x / std::sqrt(sum));
 }
 
-/// Little-endian float32, as OpenAI's clients read it.
-std::string packed(const std::vector<float>& features) {
-  static_assert(std::endian::native == std::endian::little);
-  std::string bytes(features.size() * sizeof(float), '\0');
-  std::memcpy(bytes.data(), features.data(), bytes.size());
-  return base64(bytes);
+void embed(const ServedModel& model, const PixelLimits& limits, Runner& runner,
+           std::pair<Embedding*, size_t> which) {
+  const auto [work, index] = which;
+  const Input& input = work->inputs[index];
+  const std::string where = "input[" + std::to_string(index) + "]";
+  std::vector<float>& features = work->features[index];
+  if (input.is_text) {
+    TextFeature text = model.need_words().feature(input.content, where);
+    work->tokens[index] = text.tokens;
+    features = std::move(text.numbers);
+  } else {
+    const patch::Image image = decode_input({where, input.content}, limits);
+    if (work->kind) {
+      features = runner.features(image, *work->kind);
+    } else {
+      const std::span<const float> output = runner.logits(image);
+      features.assign(output.begin(), output.end());
+    }
+  }
+  check_answer(features);
+  if (work->normalize) normalize(features);
 }
 
 Reply reply_for(const ServedModel& model, const Embedding& work,
@@ -85,14 +127,15 @@ Reply reply_for(const ServedModel& model, const Embedding& work,
     one["object"] = "embedding";
     one["index"] = i;
     if (work.in_base64)
-      one["embedding"] = packed(work.features[i]);
+      one["embedding"] = packed_numbers(work.features[i]);
     else
       one["embedding"] = work.features[i];
     json["data"].push_back(std::move(one));
   }
   json["model"] = model.name;
-  json["usage"]["prompt_tokens"] = 0;
-  json["usage"]["total_tokens"] = 0;
+  const size_t tokens = std::accumulate(work.tokens.begin(), work.tokens.end(), size_t{0});
+  json["usage"]["prompt_tokens"] = tokens;
+  json["usage"]["total_tokens"] = tokens;
   return {.body = dump(json) + "\n"};
 }
 
@@ -104,28 +147,24 @@ void answer_embeddings(const Call& call) {
     fail_request(415, "/v1/embeddings reads application/json");
   const Json json = parse_json(request.body);
   auto work = std::make_shared<Embedding>();
-  work->images = read_images(json, call.context.settings.most_images);
+  if (!json.is_object() || !json.contains("input"))
+    fail_request(400, "the JSON has no \"input\": an image as a data: URL, or several");
+  const ModelPtr model = call.context.models.find(setting(request, json, "model").value_or(""));
+  work->inputs = read_list(json, call.context.settings.most_images, *model);
   work->in_base64 = one_of(request, json, "encoding_format", {"float", "base64"}) == "base64";
   work->normalize = one_of(request, json, "normalize", {"false", "true"}) == "true";
-  const ModelPtr model = call.context.models.find(setting(request, json, "model").value_or(""));
-  work->kind = read_kind(setting(request, json, "features").value_or("pooled"));
-  try {
-    check_features(model->classifier.config(), work->kind);
-  } catch (const Error& error) {
-    fail_request(422, error.what());
-  }
-  work->features.resize(work->images.size());
-  const Context context = call.context;
+  work->kind = read_features(request, json, *model);
+  const bool texts = std::ranges::any_of(work->inputs, &Input::is_text);
+  if (texts && work->kind)
+    fail_request(422, "texts have no features but \"output\", which images are compared with");
+  work->features.resize(work->inputs.size());
+  work->tokens.resize(work->inputs.size());
   run_images(call,
              {.model = model,
-              .count = work->images.size(),
+              .count = work->inputs.size(),
               .work =
-                  [=](size_t i, Runner& runner) {
-                    const NamedImage input{"input[" + std::to_string(i) + "]", work->images[i]};
-                    const patch::Image image = decode_input(input, context.settings.pixels);
-                    work->features[i] = runner.features(image, work->kind);
-                    check_answer(work->features[i]);
-                    if (work->normalize) normalize(work->features[i]);
+                  [=, pixels = call.context.settings.pixels](size_t i, Runner& runner) {
+                    embed(*model, pixels, runner, {work.get(), i});
                   },
               .reply = [=](const auto& problems) { return reply_for(*model, *work, problems); }});
 }

@@ -1,6 +1,9 @@
 #include "tools/serve/inputs.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
 
 #include "patch/image/image_header.h"
 #include "tools/output/html.h"
@@ -13,7 +16,8 @@ namespace {
 
 constexpr size_t kFormFields = 64;  ///< parts of a form that are no images
 constexpr std::string_view kForms =
-    "expected an image (image/jpeg, image/png, image/webp, image/bmp, image/tiff or "
+    "expected an image (image/jpeg, image/png, image/webp, image/bmp, image/tiff, image/gif, "
+    "image/heic, image/avif or "
     "application/octet-stream), multipart/form-data or application/json";
 
 std::span<const std::byte> as_bytes(std::string_view text) {
@@ -67,14 +71,17 @@ void add_json_image(const Json& json, Inputs& inputs) {
       {named ? json["name"].get<std::string>() : "image " + number, inputs.decoded.back()});
 }
 
-Inputs read_object(const Request& request, size_t most_images) {
+Inputs read_object(const Request& request, size_t most_images, bool or_embeddings) {
   Inputs inputs;
   Json json = parse_json(request.body);
   if (!json.is_object()) fail_request(400, "the JSON is no object, expected {\"images\": [...]}");
-  if (!json.contains("images") || !json["images"].is_array())
-    fail_request(400, "the JSON has no array \"images\"");
-  check_count(json["images"].size(), most_images);
-  for (const Json& one : json["images"]) add_json_image(one, inputs);
+  const bool embeddings = or_embeddings && !json.contains("images") && json.contains("embeddings");
+  const char* key = embeddings ? "embeddings" : "images";
+  if (!json.contains(key) || !json[key].is_array())
+    fail_request(400, "the JSON has no array \"", key, "\"");
+  check_count(json[key].size(), most_images);
+  if (!embeddings)
+    for (const Json& one : json["images"]) add_json_image(one, inputs);
   json.erase("images");
   inputs.fields = std::move(json);
   return inputs;
@@ -100,7 +107,7 @@ BodyKind body_kind(const Request& request) {
   fail_request(415, "a body of the type '", type, "' is not read; ", kForms);
 }
 
-Inputs read_inputs(const Request& request, size_t most_images) {
+Inputs read_inputs(const Request& request, size_t most_images, bool or_embeddings) {
   Inputs inputs;
   switch (body_kind(request)) {
     case BodyKind::kImage:
@@ -108,12 +115,11 @@ Inputs read_inputs(const Request& request, size_t most_images) {
       return inputs;
     case BodyKind::kMultipart:
       inputs = read_form(request, most_images);
-      break;
+      check_count(inputs.images.size(), most_images);
+      return inputs;
     case BodyKind::kJson:
-      inputs = read_object(request, most_images);
-      break;
+      return read_object(request, most_images, or_embeddings);
   }
-  check_count(inputs.images.size(), most_images);
   return inputs;
 }
 
@@ -140,6 +146,34 @@ std::string image_bytes(const Json& text, std::string_view where) {
   auto bytes = from_base64(encoded);
   if (!bytes) fail_request(400, where, ": not valid base64");
   return std::move(*bytes);
+}
+
+std::string packed_numbers(const std::vector<float>& numbers) {
+  static_assert(std::endian::native == std::endian::little);
+  std::string bytes(numbers.size() * sizeof(float), '\0');
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  return base64(bytes);
+}
+
+std::vector<float> numbers_of(const Json& json, const std::string& where) {
+  std::vector<float> numbers;
+  if (json.is_array()) {
+    for (const Json& one : json) {
+      if (!one.is_number()) fail_request(400, where, ": expected numbers, got ", one.type_name());
+      numbers.push_back(one.get<float>());
+    }
+  } else if (json.is_string()) {
+    const auto bytes = from_base64(json.get_ref<const std::string&>());
+    if (!bytes || bytes->size() % sizeof(float) != 0)
+      fail_request(400, where, ": not float32 numbers in base64");
+    numbers.resize(bytes->size() / sizeof(float));
+    std::memcpy(numbers.data(), bytes->data(), bytes->size());
+  } else {
+    fail_request(400, where, ": expected an array of numbers, or float32 in base64");
+  }
+  if (!std::ranges::all_of(numbers, [](float x) { return std::isfinite(x); }))
+    fail_request(400, where, ": a number is not finite");
+  return numbers;
 }
 
 std::optional<std::string> setting(const Request& request, const Json& fields,

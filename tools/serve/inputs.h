@@ -33,15 +33,21 @@ struct Inputs {
   Json fields = Json::object();
 };
 
-/// The request must outlive them. Throws a StatusError: 400 for what is malformed, 413 for more
-/// than `most_images`.
-Inputs read_inputs(const Request& request, size_t most_images);
+/// The request must outlive them. `or_embeddings`: JSON may have an array "embeddings" instead of
+/// images, which stays among the fields. Throws a StatusError: 400 for what is malformed, 413 for
+/// more than `most_images`.
+Inputs read_inputs(const Request& request, size_t most_images, bool or_embeddings = false);
 
 /// JSON of a body. Throws a StatusError (400) where it is none.
 Json parse_json(std::string_view text);
 
 /// An image as a string of JSON: base64, or a data: URL with base64. Throws a StatusError (400).
 std::string image_bytes(const Json& text, std::string_view where);
+
+/// Little-endian float32 in base64, as OpenAI's clients read it.
+std::string packed_numbers(const std::vector<float>& numbers);
+/// Such a text, or an array of numbers. Throws a StatusError (400).
+std::vector<float> numbers_of(const Json& json, const std::string& where);
 
 /// A setting of a request: of the address, or of the form or JSON. Numbers become text.
 std::optional<std::string> setting(const Request& request, const Json& fields,

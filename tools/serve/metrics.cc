@@ -38,18 +38,37 @@ std::string number(double value) {
 
 }  // namespace
 
+void Metrics::Histogram::add(double seconds) {
+  const auto* bound = std::ranges::lower_bound(kBounds, seconds);
+  ++counts[static_cast<size_t>(bound - kBounds.begin())];
+  sum += seconds;
+}
+
+void Metrics::write(std::ostream& out, const std::string& name, const char* label,
+                    const Histograms& histograms) {
+  for (const auto& [key, histogram] : histograms) {
+    const std::string labels = std::string("{") + label + "=" + quoted(key);
+    std::uint64_t sum = 0;
+    for (size_t i = 0; i < histogram.counts.size(); ++i) {
+      sum += histogram.counts[i];
+      out << name << "_bucket" << labels << ",le=\""
+          << (i < kBounds.size() ? number(kBounds[i]) : "+Inf") << "\"} " << sum << '\n';
+    }
+    out << name << "_sum" << labels << "} " << number(histogram.sum) << '\n'
+        << name << "_count" << labels << "} " << sum << '\n';
+  }
+}
+
 void Metrics::count_request(const std::string& route, int status, double seconds) {
   const std::lock_guard lock(mutex_);
   ++requests_[{route, status}];
-  Histogram& histogram = seconds_[route];
-  const auto* bound = std::ranges::lower_bound(kBounds, seconds);
-  ++histogram.counts[static_cast<size_t>(bound - kBounds.begin())];
-  histogram.sum += seconds;
+  seconds_[route].add(seconds);
 }
 
-void Metrics::count_images(const std::string& model, size_t images) {
+void Metrics::count_images(const std::string& model, size_t images, double seconds) {
   const std::lock_guard lock(mutex_);
   images_[model] += images;
+  model_seconds_[model].add(seconds);
 }
 
 void Metrics::count_reload(bool done) {
@@ -66,16 +85,9 @@ std::string Metrics::text(const Gauges& gauges) const {
         << count << '\n';
   head(out, "vit_request_seconds", "histogram",
        "From the first byte of a request to the last of its answer.");
-  for (const auto& [route, histogram] : seconds_) {
-    std::uint64_t sum = 0;
-    for (size_t i = 0; i < histogram.counts.size(); ++i) {
-      sum += histogram.counts[i];
-      out << "vit_request_seconds_bucket{route=" << quoted(route) << ",le=\""
-          << (i < kBounds.size() ? number(kBounds[i]) : "+Inf") << "\"} " << sum << '\n';
-    }
-    out << "vit_request_seconds_sum{route=" << quoted(route) << "} " << number(histogram.sum)
-        << "\nvit_request_seconds_count{route=" << quoted(route) << "} " << sum << '\n';
-  }
+  write(out, "vit_request_seconds", "route", seconds_);
+  head(out, "vit_model_request_seconds", "histogram", "The same, of the requests to each model.");
+  write(out, "vit_model_request_seconds", "model", model_seconds_);
   head(out, "vit_images_total", "counter", "Images that a model has answered.");
   for (const auto& [model, count] : images_)
     out << "vit_images_total{model=" << quoted(model) << "} " << count << '\n';

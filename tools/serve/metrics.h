@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <iosfwd>
 #include <map>
 #include <mutex>
 #include <string>
@@ -24,7 +25,8 @@ class Metrics {
  public:
   /// `route` is the address of an interface, not of a request: few and known.
   void count_request(const std::string& route, int status, double seconds);
-  void count_images(const std::string& model, size_t images);
+  /// A request that a model has answered.
+  void count_images(const std::string& model, size_t images, double seconds);
   void count_reload(bool done);
   std::string text(const Gauges& gauges) const;
 
@@ -34,11 +36,17 @@ class Metrics {
   struct Histogram {
     std::array<std::uint64_t, kBounds.size() + 1> counts{};
     double sum = 0.0;
+
+    void add(double seconds);
   };
+  using Histograms = std::map<std::string, Histogram>;
+  static void write(std::ostream& out, const std::string& name, const char* label,
+                    const Histograms& histograms);
 
   mutable std::mutex mutex_;
   std::map<std::pair<std::string, int>, std::uint64_t> requests_;
-  std::map<std::string, Histogram> seconds_;
+  Histograms seconds_;        ///< per route
+  Histograms model_seconds_;  ///< per model
   std::map<std::string, std::uint64_t> images_;
   std::array<std::uint64_t, 2> reloads_{};  ///< failed, done
   std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();

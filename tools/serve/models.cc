@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include "tools/serve/status_error.h"
+#include "vit/model/word_classes.h"
+#include "weights/store.h"
 
 namespace vit::tools::serve {
 namespace {
@@ -24,6 +26,25 @@ std::shared_ptr<const ModelList> load_all(const std::vector<ModelChoice>& choice
 }
 
 }  // namespace
+
+ServedModel::ServedModel(std::string as, ModelSettings how, Classifier loaded)
+    : name(std::move(as)), classifier(std::move(loaded)), settings_(std::move(how)) {
+  no_words_ = name + " has classes of its own and reads no text";
+  if (!classifier.labels().empty()) return;
+  try {
+    auto checkpoint = weights::open_text(weights::find_model(settings_.model));
+    two_towers_ = true;
+    words_ = std::make_unique<const Words>(
+        load_word_encoder(std::move(checkpoint), known_clip_vocabularies()));
+  } catch (const Error& error) {  // images are answered all the same
+    no_words_ = error.what();
+  }
+}
+
+const Words& ServedModel::need_words() const {
+  if (words_ == nullptr) fail_request(422, no_words_);
+  return *words_;
+}
 
 const Explainer& ServedModel::explainer() const {
   std::call_once(once_,

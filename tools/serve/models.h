@@ -8,23 +8,34 @@
 
 #include "tools/attention/explainer.h"
 #include "tools/cli/model_options.h"
+#include "tools/serve/words.h"
 #include "vit/model/classifier.h"
 
 namespace vit::tools::serve {
 
 class ServedModel {
  public:
-  ServedModel(std::string as, ModelSettings how, Classifier loaded)
-      : name(std::move(as)), classifier(std::move(loaded)), settings_(std::move(how)) {}
+  ServedModel(std::string as, ModelSettings how, Classifier loaded);
 
   const std::string name;
   const Classifier classifier;
+
+  /// Classes of its own: those of a two-tower model are named by each request.
+  size_t classes() const { return two_towers_ ? 0 : classifier.config().head.classes; }
+  /// Null if it reads no text.
+  const Words* words() const { return words_.get(); }
+  /// As words(). Throws a StatusError (422) that says why it reads none.
+  const Words& need_words() const;
+  const std::string& why_no_words() const { return no_words_; }
 
   /// Reads the weights once more when it is first needed.
   const Explainer& explainer() const;
 
  private:
   ModelSettings settings_;
+  bool two_towers_ = false;
+  std::unique_ptr<const Words> words_;
+  std::string no_words_;  ///< why it reads no text
   mutable std::once_flag once_;
   mutable std::unique_ptr<const Explainer> explainer_;
 };

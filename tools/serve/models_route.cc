@@ -11,7 +11,8 @@ Json describe(const ServedModel& model) {
   json["object"] = "model";
   json["owned_by"] = "vit";
   json["architecture"] = model.classifier.name();
-  json["classes"] = config.head.classes;
+  json["classes"] = model.classes();
+  json["text"] = model.words() != nullptr;
   json["multi_label"] = config.head.multi_label;
   json["outputs"] = config.outputs();
   json["recipe"] = to_json(model.classifier.recipe());

@@ -131,7 +131,8 @@ void Service::count(const Finished& finished) const {
   context_.metrics.count_request(route == nullptr ? "other" : std::string(route->path),
                                  finished.reply.status, finished.seconds.count());
   if (finished.reply.images != 0)
-    context_.metrics.count_images(finished.reply.model, finished.reply.images);
+    context_.metrics.count_images(finished.reply.model, finished.reply.images,
+                                  finished.seconds.count());
 }
 
 }  // namespace vit::tools::serve

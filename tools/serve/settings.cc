@@ -9,6 +9,7 @@
 
 #include "tools/cli/options.h"
 #include "tools/cli/served_model_options.h"
+#include "tools/cli/word_options.h"
 #include "tools/serve/service.h"
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
@@ -59,8 +60,8 @@ std::vector<std::string> read_tokens(const std::string& path) {
 
 std::vector<ModelChoice> parse_models(const cxxopts::ParseResult& arguments) {
   std::vector<ModelChoice> models;
-  for (const auto& argument : arguments.arguments())
-    if (argument.key() == "model") models.push_back(parse_model_choice(argument.value()));
+  for (const auto& choice : values_of(arguments, "model"))
+    models.push_back(parse_model_choice(choice));
   if (models.empty()) models.push_back({"", ""});
   return models;
 }
@@ -104,6 +105,7 @@ void add_serve_options(cxxopts::Options& options) {
           {"max-body", "largest body of a request, in MiB", text_or("16"), "N"},
           {"max-buffered", "bodies of all requests together, in MiB", text_or("256"), "N"},
           {"max-images", "images in one request", text_or("16"), "N"},
+          {"max-texts", "texts in one request: labels times templates", text_or("256"), "N"},
           {"queue", "images that wait for a worker; 8 per thread unless given", text(), "N"},
           {"max-connections", "connections; idle ones are closed for new ones", text_or("1024"),
            "N"},
@@ -115,6 +117,7 @@ void add_serve_options(cxxopts::Options& options) {
       });
   options.add_options("Output", {{"no-log", "no line per request on standard output"}});
   add_quiet_option(options);
+  add_word_options(options);
   add_served_model_options(options);
   add_merge_option(options);
 }
@@ -130,6 +133,7 @@ ServeSettings parse_serve(const cxxopts::ParseResult& arguments) {
   settings.queue = arguments.count("queue") ? parse_count("--queue", text("queue"), 1, 1'000'000)
                                             : kQueuePerThread * settings.threads;
   settings.service.most_images = parse_count("--max-images", text("max-images"), 1, 100'000);
+  settings.service.most_texts = parse_count("--max-texts", text("max-texts"), 1, 100'000);
   settings.service.pixels = {settings.model.max_pixels, settings.model.exif};
   if (arguments.count("token-file"))
     settings.service.token_hashes = read_tokens(text("token-file"));

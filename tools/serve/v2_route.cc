@@ -13,6 +13,7 @@ constexpr const char* kImage = "image";
 constexpr const char* kPixels = "pixels";
 constexpr const char* kLogits = "logits";
 constexpr const char* kProbabilities = "probabilities";
+constexpr const char* kFeatures = "features";
 
 /// One request under way.
 struct Inference {
@@ -33,7 +34,7 @@ Json tensor(const char* name, const char* type, const std::vector<long>& shape) 
 }
 
 std::vector<std::string> output_names(const ServedModel& model) {
-  if (model.classifier.config().head.classes == 0) return {kLogits};
+  if (model.classes() == 0) return {kFeatures};
   return {kProbabilities, kLogits};
 }
 
@@ -88,7 +89,7 @@ Reply reply_for(const ServedModel& model, const Inference& work,
   for (const InferOutput& output : work.request.outputs)
     outputs.push_back({output.name,
                        {work.images, work.outputs},
-                       output.name == kLogits ? work.logits : work.probabilities,
+                       output.name == kProbabilities ? work.probabilities : work.logits,
                        output.binary});
   return infer_reply(model.name, work.request, outputs);
 }

@@ -7,7 +7,7 @@
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
-#include "tools/train/final_report.h"
+#include "tools/train/data_checks.h"
 #include "tools/train/named_classes.h"
 #include "tools/train/run.h"
 #include "tools/train/teach.h"
@@ -19,6 +19,39 @@
 
 namespace vit::tools {
 namespace {
+
+/// Enough for a classifier that is only a start.
+constexpr size_t kMostForStart = 10'000;
+
+/// Every n-th image, so that all classes are among them.
+std::vector<data::Sample> some_of(const std::vector<data::Sample>& samples) {
+  const size_t stride = (samples.size() + kMostForStart - 1) / kMostForStart;
+  std::vector<data::Sample> some;
+  for (size_t i = 0; i < samples.size(); i += stride) some.push_back(samples[i]);
+  return some;
+}
+
+/// A classifier on the features of the untrained model. From a random one, the first steps would
+/// damage the features before the classifier can read them.
+train::Logistic fit_start(const weights::Checkpoint& checkpoint, const data::Dataset& dataset,
+                          const train::Settings& settings, ThreadPool& pool) {
+  const Recipe& recipe = checkpoint.recipe;
+  const Model model = load_model(
+      checkpoint, {.image_height = recipe.crop_height, .image_width = recipe.crop_width});
+  const std::vector<data::Sample> samples = some_of(dataset.train);
+  const Matrix features =
+      features_of(model, recipe, samples, "features for the first classifier", pool);
+  const auto labels = labels_of(samples);
+  const size_t width = checkpoint.config.classifier_inputs();
+  return train::fit_logistic({features.view().col_range(0, width), labels, dataset.labels.size()},
+                             {.decays = {1e-1, 1e-2, 1e-3},
+                              .iterations = 100,
+                              .seed = settings.batches.seed,
+                              .balanced = settings.balance != train::Balance::kNone},
+                             pool);
+}
+
+}  // namespace
 
 void show_whole(const data::Dataset& dataset, Recipe& recipe) {
   if (train::keep_margins(dataset.train, recipe))
@@ -48,7 +81,13 @@ size_t input_edge(const weights::Checkpoint& checkpoint) {
   return std::max(checkpoint.recipe.crop_height, checkpoint.recipe.crop_width);
 }
 
-}  // namespace
+Matrix features_of(const Model& model, const Recipe& recipe,
+                   const std::vector<data::Sample>& samples, const char* what, ThreadPool& pool) {
+  ProgressLine line;
+  return train::compute_features(model, recipe, samples, pool, [&](size_t done) {
+    line.update([&](size_t) { return count_text(what, done, samples.size()); });
+  });
+}
 
 data::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& pool) {
   data::DatasetOptions options;
@@ -71,58 +110,14 @@ data::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& 
   if (dataset.skipped.size() > kShown)
     write_message("skipped " + std::to_string(dataset.skipped.size()) + " files in all");
   if (const std::string other = dataset.other_files.text(); !other.empty()) write_message(other);
+  const bool balanced = settings.training.balance != train::Balance::kNone;
+  for (const std::string& line : data_warnings(dataset, balanced)) write_message(line);
   if (dataset.damaged != 0)
     write_message(
         std::to_string(dataset.damaged) +
         (dataset.damaged == 1 ? " image is a damaged file" : " images are damaged files") +
         ", used as far as they are there");
   return dataset;
-}
-
-int train_probe(const TrainSettings& settings, ThreadPool& pool) {
-  const auto start = std::chrono::steady_clock::now();
-  auto checkpoint = weights::open(weights::find_model(settings.from));
-  check_tokens(checkpoint.config, kMostTokens, settings.from);
-  const data::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
-  show_whole(dataset, checkpoint.recipe);
-  const Model model = load_model(checkpoint, {.image_height = checkpoint.recipe.crop_height,
-                                              .image_width = checkpoint.recipe.crop_width});
-  const auto features_of = [&](const std::vector<data::Sample>& samples, const char* what) {
-    ProgressLine line;
-    return train::compute_features(model, checkpoint.recipe, samples, pool, [&](size_t done) {
-      line.update([&](size_t) { return count_text(what, done, samples.size()); });
-    });
-  };
-  const Matrix features = features_of(dataset.train, "features of training images");
-  const Matrix others = features_of(dataset.validation, "features of validation images");
-  const auto labels = labels_of(dataset.train), other_labels = labels_of(dataset.validation);
-  const size_t classes = dataset.labels.size();
-  const std::uint64_t seed = settings.training.batches.seed;
-  const size_t own_width = checkpoint.config.classifier_inputs();
-  const train::Logistic head =
-      train::fit_better_logistic({features, labels, classes}, own_width, {.seed = seed}, pool);
-  const size_t width = head.weight.cols();
-  const Pooling pooling =
-      width == own_width ? checkpoint.config.head.pooling : Pooling::kClassAndMean;
-
-  auto network = adapted_network(checkpoint, pooling, classes, seed);
-  train::set_head(head, network);
-  const double accuracy =
-      train::accuracy_of(head, {others.view().col_range(0, width), other_labels, classes});
-  train::export_model(settings.output, network, checkpoint.recipe, dataset.labels,
-                      {.dtype = settings.half ? weights::DType::kF16 : weights::DType::kF32,
-                       .notes = {{"training", "probe from=" + settings.from},
-                                 {"validation_accuracy", formatted("%.4f", accuracy)}}});
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  write_output("training accuracy " +
-               format_percent(train::accuracy_of(
-                   head, {features.view().col_range(0, width), labels, classes})) +
-               ", validation accuracy " + format_percent(accuracy) + " on " +
-               std::to_string(dataset.validation.size()) + " images, " + format_time(seconds) +
-               ", model " + printable(settings.output.string()) + "\n");
-  report_model(settings, dataset);
-  return 0;
 }
 
 int train_finetune(TrainSettings settings, ThreadPool& pool) {
@@ -135,10 +130,15 @@ int train_finetune(TrainSettings settings, ThreadPool& pool) {
   settings.training.batches.recipe = checkpoint.recipe;
   const auto teaching = ask_teacher(settings, dataset, pool);
   if (teaching) settings.training.batches.teaching = &*teaching;
+  if (settings.batch_by_data) settings.training.batch = batch_for(dataset.train.size());
+  const auto start = [&](gradient::Network<float>& network) {
+    if (settings.probe_start)
+      train::set_head(fit_start(checkpoint, dataset, settings.training, pool), network);
+  };
   return run_training(settings,
                       adapted_network(checkpoint, checkpoint.config.head.pooling,
                                       dataset.labels.size(), settings.training.batches.seed),
-                      dataset, pool);
+                      {dataset, start}, pool);
 }
 
 }  // namespace vit::tools

@@ -9,7 +9,9 @@
 namespace vit::tools {
 void report_model(const TrainSettings& settings, const data::Dataset& dataset) {
   const Classifier classifier = Classifier::load(settings.output, {.threads = settings.threads});
-  const ClassNames names(classifier.name(), classifier.labels(), classifier.config().head.classes);
+  // By its file: the user's models of one architecture would all have the same name.
+  const ClassNames names(settings.output.filename().string(), classifier.labels(),
+                         classifier.config().head.classes, classifier.wordnet_ids());
   const LabelledSource source = labelled_samples(dataset.validation, settings.max_pixels);
   const auto folder = settings.beside(".eval");
   PredictionsFile predictions(predictions_file(folder), names, false);

@@ -1,10 +1,19 @@
 #include "tools/train/named_classes.h"
 
+#include <algorithm>
 #include <fstream>
 
+#include "tools/cli/class_names.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
+namespace {
+
+bool is_wordnet_id(const std::string& label) {
+  return !label.empty() && leading_wordnet_id(label) == label;
+}
+
+}  // namespace
 
 NamedClasses read_named_classes(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -27,6 +36,7 @@ NamedClasses read_named_classes(const std::filesystem::path& path) {
 
 void rename_classes(const std::filesystem::path& path, data::Dataset& dataset) {
   const NamedClasses names = read_named_classes(path);
+  if (std::ranges::all_of(dataset.labels, is_wordnet_id)) dataset.wordnet_ids = dataset.labels;
   size_t renamed = 0;
   std::map<std::string, std::string> taken;  // by which class
   for (std::string& label : dataset.labels) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <map>
 #include <optional>
 #include <span>
@@ -12,7 +13,9 @@
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "tools/train/curves.h"
+#include "tools/train/events.h"
 #include "tools/train/final_report.h"
+#include "tools/train/look_ahead.h"
 #include "vit/base/hash.h"
 #include "vit/train/export.h"
 
@@ -28,24 +31,21 @@ double seconds_since(Clock::time_point start) {
 class TrainingRun {
  public:
   TrainingRun(const TrainSettings& settings, gradient::Network<float> network,
-              const data::Dataset& dataset, ThreadPool& pool)
+              const RunInput& input, ThreadPool& pool)
       : settings_(settings),
-        dataset_(dataset),
+        dataset_(input.dataset),
         pool_(pool),
-        description_(describe_run(settings, network.config, dataset)),
-        trainer_(std::move(network), dataset, settings.training, pool) {
-    const auto& numbers = trainer_.state().numbers;  // as they are before the first step
-    Hash hash;
-    hash.add(description_);
-    hash.add_row(numbers.data(), numbers.size());
-    hash.add(data::fingerprint(dataset));
-    trainer_.state().fingerprint = hash.value();
+        description_(describe_run(settings, network.config, dataset_)),
+        fingerprint_(fingerprint_of(network)),
+        trainer_(started(std::move(network), input), dataset_, settings.training, pool) {
+    trainer_.state().fingerprint = fingerprint_;
+    events_start_ = static_cast<double>(std::time(nullptr));
   }
 
   int train() {
     if (settings_.resume) resume();
     started_ = saved_ = Clock::now();
-    while (!trainer_.done()) {
+    while (!trainer_.done() && !out_of_patience()) {
       while (!trainer_.epoch_done()) {
         if (stop_wanted()) return stop();
         step();
@@ -59,6 +59,20 @@ class TrainingRun {
   }
 
  private:
+  /// Of the weights before `start`, which a continued run does not repeat.
+  std::uint64_t fingerprint_of(const gradient::Network<float>& network) const {
+    Hash hash;
+    hash.add(description_);
+    hash.add_row(network.numbers.data(), network.numbers.size());
+    hash.add(data::fingerprint(dataset_));
+    return hash.value();
+  }
+
+  gradient::Network<float> started(gradient::Network<float> network, const RunInput& input) const {
+    if (input.start && !settings_.resume) input.start(network);
+    return network;
+  }
+
   std::filesystem::path checkpoint() const { return settings_.beside(".checkpoint"); }
 
   void resume() {
@@ -79,6 +93,8 @@ class TrainingRun {
   void write_history() const {
     write_log(settings_.beside(".csv"), trainer_.state().history);
     draw_curves(settings_.beside(".png"), trainer_.state().history);
+    if (settings_.events)
+      write_events(settings_.beside(".tensorboard"), trainer_.state().history, events_start_);
   }
 
   /// If the best model is missing, the checkpoint's weights replace it.
@@ -136,6 +152,19 @@ class TrainingRun {
            " left";
   }
 
+  /// No epoch of the last ones was better than all before it.
+  bool out_of_patience() const {
+    const auto rows = compared();
+    if (settings_.patience == 0 || rows.size() <= settings_.patience) return false;
+    const auto worse = [](const train::EpochRow& a, const train::EpochRow& b) {
+      return a.validation_accuracy < b.validation_accuracy ||
+             (a.validation_accuracy == b.validation_accuracy &&
+              a.validation_loss > b.validation_loss);
+    };
+    const auto best = std::ranges::max_element(rows, worse);
+    return rows.end() - best > static_cast<std::ptrdiff_t>(settings_.patience);
+  }
+
   /// At equal accuracy the one with less loss: ties are frequent with few validation images.
   bool is_best(const train::Score& score) const {
     return std::ranges::none_of(compared(), [&](const train::EpochRow& row) {
@@ -173,6 +202,7 @@ class TrainingRun {
     train::export_model(settings_.output, trainer_.averaged(), settings_.training.batches.recipe,
                         dataset_.labels,
                         {.dtype = settings_.half ? weights::DType::kF16 : weights::DType::kF32,
+                         .wordnet_ids = dataset_.wordnet_ids,
                          .notes = std::move(notes)});
   }
 
@@ -184,15 +214,16 @@ class TrainingRun {
         format_percent(row.train_accuracy) + "  validation: loss " +
         formatted("%.4f", row.validation_loss) + "  accuracy " +
         format_percent(row.validation_accuracy) + (best ? " (best)" : "") + "  " +
-        formatted("%.0f images/s",
-                  static_cast<double>(trainer_.steps_per_epoch() *
-                                      std::min(settings_.training.batch, dataset_.train.size())) /
-                      row.seconds);
+        formatted("%.0f images/s", static_cast<double>(trainer_.images_per_epoch()) / row.seconds);
     if (!trainer_.done() && steps_ > 0) line += "  " + format_time(seconds_left()) + " left";
     write_output(line + "\n");
   }
 
   void report_end() const {
+    if (!trainer_.done())
+      write_output("stopped early: no better validation accuracy in " +
+                   std::to_string(settings_.patience) +
+                   (settings_.patience == 1 ? " epoch\n" : " epochs\n"));
     const double best =
         std::ranges::max(compared(), {}, &train::EpochRow::validation_accuracy).validation_accuracy;
     write_output("best validation accuracy " + format_percent(best) + " on " +
@@ -205,6 +236,8 @@ class TrainingRun {
   const data::Dataset& dataset_;
   ThreadPool& pool_;
   std::string description_;
+  std::uint64_t fingerprint_;
+  double events_start_ = 0.0;
   train::Trainer trainer_;
   Clock::time_point started_;
   Clock::time_point saved_;
@@ -216,8 +249,14 @@ class TrainingRun {
 }  // namespace
 
 int run_training(const TrainSettings& settings, gradient::Network<float> network,
-                 const data::Dataset& dataset, ThreadPool& pool) {
-  return TrainingRun(settings, std::move(network), dataset, pool).train();
+                 const RunInput& input, ThreadPool& pool) {
+  if (!settings.preview.empty())
+    return write_preview(settings, network.config, input.dataset, pool);
+  if (settings.find_rate) {
+    if (input.start) input.start(network);
+    return find_rate(settings, std::move(network), input.dataset, pool);
+  }
+  return TrainingRun(settings, std::move(network), input, pool).train();
 }
 
 }  // namespace vit::tools

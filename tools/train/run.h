@@ -1,15 +1,24 @@
 /// A training run from its first step to its model file.
 #pragma once
 
+#include <functional>
+
 #include "tools/train/settings.h"
 #include "vit/data/dataset.h"
 #include "vit/gradient/network.h"
 
 namespace vit::tools {
 
+/// What a run trains on, and how it begins.
+struct RunInput {
+  const data::Dataset& dataset;
+  /// Changes the first weights of a new run; a continued one has had them. May be empty.
+  std::function<void(gradient::Network<float>&)> start{};
+};
+
 /// Trains `network` and writes the best model, the log, the curves and the checkpoint.
 /// Returns the exit status.
 int run_training(const TrainSettings& settings, gradient::Network<float> network,
-                 const data::Dataset& dataset, ThreadPool& pool);
+                 const RunInput& input, ThreadPool& pool);
 
 }  // namespace vit::tools

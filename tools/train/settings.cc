@@ -10,6 +10,12 @@
 namespace vit::tools {
 namespace {
 
+bool is_number(const std::string& typed, double least, double most, double& value) {
+  const char* end = typed.data() + typed.size();
+  const auto [stop, error] = std::from_chars(typed.data(), end, value);
+  return error == std::errc{} && stop == end && value >= least && value <= most;
+}
+
 /// Reads options by name.
 class Reader {
  public:
@@ -24,13 +30,20 @@ class Reader {
   }
   /// A number from `least` to `most`.
   void number(const char* name, double least, double most, double& value) const {
+    if (given(name) && !is_number(text(name), least, most, value))
+      fail_usage("option '--", name, "' got '", text(name), "', expected a number from ", least,
+                 " to ", most);
+  }
+  /// One number, which is both ends, or two with a colon between them.
+  void range(const char* name, double least, double most, double& first, double& last) const {
     if (!given(name)) return;
     const std::string typed = text(name);
-    const auto [end, error] = std::from_chars(typed.data(), typed.data() + typed.size(), value);
-    if (error != std::errc{} || end != typed.data() + typed.size() || !(value >= least) ||
-        !(value <= most))
+    const size_t colon = typed.find(':');
+    const std::string end = colon == std::string::npos ? typed : typed.substr(colon + 1);
+    if (!is_number(typed.substr(0, colon), least, most, first) ||
+        !is_number(end, least, most, last))
       fail_usage("option '--", name, "' got '", typed, "', expected a number from ", least, " to ",
-                 most);
+                 most, ", or two such as ", least, ":", most);
   }
 
  private:
@@ -42,12 +55,16 @@ constexpr size_t kMany = 1'000'000;
 TrainingMode training_mode(const Reader& read) {
   if (read.given("probe") && read.given("finetune"))
     fail_usage("--probe and --finetune exclude each other");
+  if (read.given("probe") && read.given("lora"))
+    fail_usage("--probe and --lora exclude each other");
   if (!read.given("from")) {
-    if (read.given("probe") || read.given("finetune"))
-      fail_usage("--probe and --finetune need a model to start from: --from MODEL");
+    for (const char* name : {"probe", "finetune", "lora", "folds"})
+      if (read.given(name))
+        fail_usage("option '--", name, "' needs a model to start from: --from MODEL");
     return TrainingMode::kScratch;
   }
-  return read.given("finetune") ? TrainingMode::kFinetune : TrainingMode::kProbe;
+  return read.given("finetune") || read.given("lora") ? TrainingMode::kFinetune
+                                                      : TrainingMode::kProbe;
 }
 
 /// Options of a new model do not apply to an existing one.
@@ -91,11 +108,28 @@ void check_probe_options(const Reader& read) {
                            "erase",
                            "save-every",
                            "resume",
-                           "image-size"})
+                           "head-start",
+                           "patience",
+                           "tensorboard",
+                           "preview",
+                           "find-rate"})
     if (read.given(name))
       fail_usage("option '--", name,
                  "' has no effect on a probe, which fits a classifier only; did you mean "
                  "--finetune?");
+}
+
+/// What would have no effect on low-rank adapters, or on anything else but a probe.
+void check_adapting_options(const Reader& read, TrainingMode mode) {
+  if (read.given("lora"))
+    for (const char* name : {"optimizer", "layer-decay"})
+      if (read.given(name))
+        fail_usage("option '--", name, "' has no effect on --lora, whose matrices learn by AdamW ",
+                   "at one rate in all layers");
+  if (mode != TrainingMode::kProbe && read.given("folds"))
+    fail_usage("option '--folds' is for a probe, whose images are read once; expected --probe");
+  if (mode != TrainingMode::kFinetune && read.given("head-start"))
+    fail_usage("option '--head-start' is for --finetune and --lora");
 }
 
 void check_sizes(const Shape& shape) {
@@ -159,9 +193,15 @@ void parse_learning(const Reader& read, train::Settings& s) {
   read.number("ema", 0.0, 0.999999, s.average);
   read.number("layer-decay", 0.01, 1.0, s.layer_decay);
   read.number("drop-path", 0.0, 0.9, s.drop_path);
-  read.number("keep-patches", 0.05, 1.0, s.keep_patches);
+  read.range("keep-patches", 0.05, 1.0, s.first_keep_patches, s.keep_patches);
   s.whole_epochs = (s.epochs + 9) / 10;
   read.count("whole-epochs", 0, kMany, s.whole_epochs);
+  read.count("lora", 1, 4096, s.low_rank);
+  if (read.given("balance"))
+    s.balance = parse_choice<train::Balance>("--balance", read.text("balance"),
+                                             {{"none", train::Balance::kNone},
+                                              {"weights", train::Balance::kWeights},
+                                              {"sampling", train::Balance::kSampling}});
   read.number("label-smoothing", 0.0, 0.9, s.batches.label_smoothing);
   read.number("mixup", 0.0, 1.0, s.batches.mixing.mixup);
   read.number("cutmix", 0.0, 1.0, s.batches.mixing.cutmix);
@@ -184,19 +224,40 @@ void parse_images(const Reader& read, train::Augmentation& augmentation) {
 }
 
 /// Defaults that differ between a new model and a trained one.
-void set_defaults(TrainSettings& settings) {
+void set_defaults(TrainSettings& settings, bool low_rank) {
   train::Settings& s = settings.training;
   if (settings.mode == TrainingMode::kFinetune) {
-    s.epochs = 10;
-    s.rate = 1e-4;
+    s.epochs = 5;  // the classifier starts as a probe
+    s.rate = low_rank ? 1e-3 : 1e-4;
     s.warmup_epochs = 1.0;
-    s.layer_decay = 0.75;
+    s.layer_decay = low_rank ? 1.0 : 0.75;
+    s.every_image = true;
   }
   // Small images lose too much by a crop; photographs do not.
   constexpr size_t kSmall = 64;
   const bool small = settings.mode == TrainingMode::kScratch && settings.shape.image_size <= kSmall;
   s.batches.augmentation.crop = small ? train::CropKind::kPad : train::CropKind::kResized;
   s.batches.augmentation.pad = std::max<size_t>(1, settings.shape.image_size / 8);
+}
+
+/// How a run starts, is watched and ends.
+void parse_course(const Reader& read, TrainSettings& settings) {
+  const bool tuned = settings.mode == TrainingMode::kFinetune;
+  settings.batch_by_data = tuned && !read.given("batch");
+  settings.probe_start = tuned;
+  if (read.given("head-start"))
+    settings.probe_start = parse_choice<bool>("--head-start", read.text("head-start"),
+                                              {{"probe", true}, {"random", false}});
+  read.count("patience", 1, kMany, settings.patience);
+  read.count("folds", 2, 100, settings.folds);
+  settings.events = read.given("tensorboard");
+  settings.preview = read.text("preview");
+  settings.find_rate = read.given("find-rate");
+  if (settings.mode == TrainingMode::kProbe &&
+      settings.training.balance == train::Balance::kSampling)
+    fail_usage(
+        "option '--balance': got sampling, but a probe has no steps that draw images; "
+        "expected weights or none");
 }
 
 }  // namespace
@@ -215,7 +276,8 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
     if (read.given(name) && !read.given("teacher"))
       fail_usage("option '--", name, "' needs a teacher: --teacher MODEL");
   settings.shape = parse_shape(read);
-  set_defaults(settings);
+  check_adapting_options(read, settings.mode);
+  set_defaults(settings, read.given("lora"));
   if (read.given("init"))
     settings.init = parse_choice<train::Start>(
         "--init", read.text("init"),
@@ -237,7 +299,15 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
   settings.restart = read.given("restart");
   if (settings.resume && settings.restart) fail_usage("--resume and --restart exclude each other");
   settings.half = read.given("half");
+  parse_course(read, settings);
   return settings;
+}
+
+size_t batch_for(size_t images) {
+  constexpr size_t kLeast = 8, kMost = 128, kStepsPerEpoch = 25;
+  size_t batch = kMost;
+  while (batch > kLeast && batch * kStepsPerEpoch > images) batch /= 2;
+  return batch;
 }
 
 ModelConfig new_model(const Shape& shape, size_t classes) {
@@ -264,6 +334,18 @@ ModelConfig new_model(const Shape& shape, size_t classes) {
   return c;
 }
 
+namespace {
+
+/// One number where the share does not grow, as in earlier checkpoints.
+std::string keep_patches_text(const train::Settings& s) {
+  std::ostringstream text;
+  if (s.first_keep_patches != s.keep_patches) text << s.first_keep_patches << ':';
+  text << s.keep_patches;
+  return text.str();
+}
+
+}  // namespace
+
 std::string describe_run(const TrainSettings& settings, const ModelConfig& config,
                          const data::Dataset& dataset) {
   const train::Settings& s = settings.training;
@@ -279,7 +361,7 @@ std::string describe_run(const TrainSettings& settings, const ModelConfig& confi
        << " lr=" << s.rate << " optimizer=" << static_cast<int>(s.optimizer)
        << " weight-decay=" << s.adam.weight_decay << " warmup=" << s.warmup_epochs
        << " clip=" << s.clip << " ema=" << s.average << " layer-decay=" << s.layer_decay
-       << " drop-path=" << s.drop_path << " keep-patches=" << s.keep_patches
+       << " drop-path=" << s.drop_path << " keep-patches=" << keep_patches_text(s)
        << " whole-epochs=" << s.whole_epochs
        << " precision=" << (s.operands == Operands::kBf16 ? "bf16" : "f32")
        << " label-smoothing=" << s.batches.label_smoothing << " mixup=" << s.batches.mixing.mixup
@@ -290,7 +372,12 @@ std::string describe_run(const TrainSettings& settings, const ModelConfig& confi
        << " teacher=" << settings.teacher << " teacher-share=" << settings.teacher_share
        << " teacher-crops=" << settings.teacher_crops
        << " teacher-answers=" << (s.batches.teaching ? s.batches.teaching->table.hash() : 0)
-       << " seed=" << s.batches.seed << " recipe=" << describe(s.batches.recipe);
+       << (s.every_image ? " every-image=1" : "")
+       << (settings.probe_start ? " head-start=probe" : "");
+  if (s.low_rank != 0) text << " lora=" << s.low_rank;
+  if (s.balance != train::Balance::kNone) text << " balance=" << static_cast<int>(s.balance);
+  if (settings.patience != 0) text << " patience=" << settings.patience;
+  text << " seed=" << s.batches.seed << " recipe=" << describe(s.batches.recipe);
   return text.str();
 }
 

@@ -39,6 +39,13 @@ struct TrainSettings {
   Shape shape;
   train::Start init = train::Start::kMimetic;
   train::Settings training;
+  bool batch_by_data = false;  ///< training.batch is chosen when the data is read
+  bool probe_start = false;    ///< a fine-tuned model's classifier starts as a probe
+  size_t patience = 0;  ///< epochs without a better validation before it stops; 0: all epochs
+  size_t folds = 0;     ///< of a probe's cross-validation; 0: none
+  std::filesystem::path preview;  ///< picture of augmented images, instead of training
+  bool find_rate = false;         ///< search for a learning rate, instead of training
+  bool events = false;            ///< TensorBoard's event file beside the model
   std::string teacher;
   double teacher_share = 0.5;
   std::filesystem::path teacher_answers;  ///< file for the answers; empty: not stored
@@ -54,11 +61,16 @@ struct TrainSettings {
   double save_every = 300.0;  ///< seconds between checkpoints
   bool half = false;          ///< weights of the model file in 16 bits
 
+  /// Nothing is written at `output`.
+  bool only_looks() const { return find_rate || !preview.empty(); }
   std::filesystem::path beside(const char* ending) const { return output.string() + ending; }
 };
 
 void add_train_options(cxxopts::Options& options);
 TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments);
+
+/// Images per step for so many training images: few images need many steps more than even ones.
+size_t batch_for(size_t images);
 
 /// The configuration of a new model.
 ModelConfig new_model(const Shape& shape, size_t classes);

@@ -2,8 +2,8 @@
 
 #include <mutex>
 
+#include "tools/cli/class_names.h"
 #include "tools/cli/progress.h"
-#include "tools/eval/class_names.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "tools/train/named_classes.h"
@@ -40,7 +40,8 @@ std::uint64_t fingerprint_of(const TrainSettings& settings, const data::Dataset&
 /// The teacher's class for each class of the data.
 std::vector<size_t> classes_of(const weights::Checkpoint& teacher, const TrainSettings& settings,
                                const data::Dataset& dataset) {
-  const ClassNames known(settings.teacher, teacher.labels, teacher.config.head.classes);
+  const ClassNames known(settings.teacher, teacher.labels, teacher.config.head.classes,
+                         teacher.wordnet_ids);
   NamedClasses names;
   if (!settings.teacher_classes.empty()) names = read_named_classes(settings.teacher_classes);
   std::vector<size_t> classes;

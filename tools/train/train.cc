@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kExamples =
     "  vit train photos/ -o mine.safetensors --from deit_tiny_patch16_224\n"
-    "  vit train photos/ -o mine.safetensors --from deit_tiny_patch16_224 --finetune --epochs 5\n"
+    "  vit train photos/ -o mine.safetensors --from deit_tiny_patch16_224 --finetune\n"
     "  vit train cifar10/ -o cifar10.safetensors --width 192 --depth 9 --mlp-ratio 2\n"
     "  vit train cifar10/ -o cifar10.safetensors --width 192 --depth 9 --mlp-ratio 2 --resume\n";
 
@@ -30,7 +30,7 @@ void check_existing(const TrainSettings& settings) {
   std::vector<fs::path> outputs{settings.output};
   if (!settings.teacher_answers.empty()) outputs.push_back(settings.teacher_answers);
   check_outputs(outputs, inputs);
-  if (settings.resume || settings.restart) return;
+  if (settings.resume || settings.restart || settings.only_looks()) return;
   if (settings.mode != TrainingMode::kProbe && fs::exists(settings.beside(".checkpoint")))
     fail(settings.beside(".checkpoint").string(),
          ": an earlier run exists; continue it with --resume, or discard it with --restart");
@@ -75,7 +75,7 @@ int train_from_scratch(TrainSettings settings, ThreadPool& pool) {
                std::to_string(config.embedding.tokens()) + " tokens\n");
   const auto teaching = ask_teacher(settings, dataset, pool);
   if (teaching) settings.training.batches.teaching = &*teaching;
-  return run_training(settings, std::move(network), dataset, pool);
+  return run_training(settings, std::move(network), {dataset}, pool);
 }
 
 int run(const cxxopts::ParseResult& arguments) {

@@ -233,6 +233,7 @@ void validate_distilled_head(const ModelConfig& c, std::string_view where) {
   if (c.head.pre_logits != 0)
     fail(where, ": a distilled head cannot follow a pre-logits layer, got one of width ",
          c.head.pre_logits);
+  if (c.head.unit_features) fail(where, ": a distilled head cannot read features of length 1");
 }
 
 void validate_head(const ModelConfig& c, std::string_view where) {

@@ -196,8 +196,12 @@ struct HeadConfig {
   size_t class_layers = 0;
   size_t class_mlp_width = 0;   ///< of the class layers
   bool distilled_head = false;  ///< mean of head(class) and head_dist(distillation), or of features
-  size_t pre_logits = 0;        ///< width of a tanh layer before the classifier, 0: none
-  size_t classes = 1000;        ///< 0: no classifier, the pooled features are the output
+  size_t pre_logits = 0;        ///< width of a layer before the classifier, 0: none
+  bool pre_logits_tanh = true;  ///< false: linear, the projection of a two-tower model
+  bool pre_logits_bias = true;
+  /// The classifier reads features of length 1: its rows are texts, compared by their angle.
+  bool unit_features = false;
+  size_t classes = 1000;  ///< 0: no classifier, the pooled features are the output
   bool head_bias = true;
   bool multi_label = false;  ///< sigmoid per class instead of softmax over them
 

@@ -82,7 +82,8 @@ std::string describe(const Recipe& recipe) {
   }
   if (recipe.resize != ResizeMode::kNone) {
     write_size(out, recipe.resize_height, recipe.resize_width);
-    out << " (" << to_string(recipe.interpolation) << ')';
+    out << " (" << to_string(recipe.interpolation)
+        << (recipe.float_resize ? ", not rounded to bytes)" : ")");
   }
   out << ", centre crop " << recipe.crop_height << 'x' << recipe.crop_width << ", mean ";
   write_colour(out, recipe.mean);

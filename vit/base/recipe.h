@@ -26,10 +26,15 @@ struct Recipe {
   size_t resize_height = 248;
   size_t resize_width = 248;
   Interpolation interpolation = Interpolation::kBicubic;
+  /// Resized pixels stay fractions; false: they are rounded to bytes, as Pillow does.
+  bool float_resize = false;
   /// The centre crop, which is the model's input size; padded with zeros where the image is
   /// smaller.
   size_t crop_height = 224;
   size_t crop_width = 224;
+  /// An offset of the crop that ends in a half is rounded down, as transformers does; false: to the
+  /// even neighbour, as torchvision does.
+  bool crop_rounds_down = false;
   /// timm's crop_pct: the part of the resized edge that the crop keeps. Only scaled_to() reads it,
   /// because the rounded sizes alone do not give it back; 0: take the ratio of the sizes.
   double crop_fraction = 0.0;

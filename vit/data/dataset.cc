@@ -167,8 +167,7 @@ Dataset read_folder(const fs::path& path, const DatasetOptions& options) {
          first_difference(class_names(validation), dataset.labels), "')");
   dataset.train = read_files(list_files(root, options.most_per_class, dataset), options, dataset);
   if (!train.empty() && !validation.empty()) {
-    dataset.validation =
-        read_files(list_files(validation, options.most_per_class, dataset), options, dataset);
+    dataset.validation = read_files(list_files(validation, 0, dataset), options, dataset);
     check_classes(dataset.validation, dataset, validation.string(), "validation");
   }
   return dataset;
@@ -210,8 +209,7 @@ Dataset read_dataset(const fs::path& path, const DatasetOptions& options) {
                     : is_cifar_folder(path) ? read_cifar(path)
                                             : read_folder(path, options);
   if (options.most_per_class != 0)
-    for (auto* part : {&dataset.train, &dataset.validation})
-      keep_first(options.most_per_class, dataset.labels.size(), *part);
+    keep_first(options.most_per_class, dataset.labels.size(), dataset.train);
   check(dataset, path.string());
   if (dataset.validation.empty()) split(options, dataset);
   if (dataset.validation.empty())

@@ -24,6 +24,7 @@ struct Sample {
 
 struct Dataset {
   std::vector<std::string> labels;
+  std::vector<std::string> wordnet_ids{};  ///< of labels given to folders named so, or empty
   std::vector<Sample> train;
   std::vector<Sample> validation;
   bool split_by_us = false;          ///< the data had no validation part of its own
@@ -38,7 +39,7 @@ struct DatasetOptions {
   size_t short_edge = 0;
   double validation_share = 0.1;  ///< of each class, where the data has no validation part
   std::uint64_t seed = 0;
-  size_t most_per_class = 0;                   ///< 0: all
+  size_t most_per_class = 0;                   ///< of the training part, 0: all
   size_t max_pixels = patch::kUsualMaxPixels;  ///< of a file, and of all while they are reduced
   ThreadPool* pool = nullptr;
 };

@@ -64,8 +64,8 @@ class Walk {
 }  // namespace
 
 bool looks_like_image(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kEndings{".jpg", ".jpeg", ".png", ".webp",
-                                                     ".bmp", ".tif",  ".tiff"};
+  constexpr std::array<std::string_view, 11> kEndings{
+      ".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif", ".heic", ".heif", ".avif"};
   return std::ranges::find(kEndings, ending_of(name)) != kEndings.end();
 }
 

@@ -15,9 +15,10 @@
 namespace vit::data {
 
 /// The endings of looks_like_image, for messages.
-constexpr std::string_view kImageEndings = ".jpg, .png, .webp, .bmp or .tif";
+constexpr std::string_view kImageEndings = ".jpg, .png, .webp, .bmp, .tif, .gif, .heic or .avif";
 
-/// By its ending, in any case: .jpg, .jpeg, .png, .webp, .bmp, .tif, .tiff.
+/// By its ending, in any case: .jpg, .jpeg, .png, .webp, .bmp, .tif, .tiff, .gif, .heic, .heif,
+/// .avif.
 bool looks_like_image(std::string_view name);
 
 struct FileVisitor {

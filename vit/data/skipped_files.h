@@ -18,7 +18,7 @@ class SkippedFiles {
 
   /// By ending in lower case with its dot, or "no ending", "other endings", "special".
   const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
-  /// "skipped: 130 .heic, 7 .mp4, 2 with no ending", the most frequent first; empty if none was.
+  /// "skipped: 130 .nef, 7 .mp4, 2 with no ending", the most frequent first; empty if none was.
   std::string text() const;
 
  private:

@@ -5,19 +5,6 @@
 namespace vit::gradient {
 namespace {
 
-/// Columns of one head, and how many query heads share a head of keys and values.
-template <typename T>
-struct HeadShape {
-  size_t width;
-  size_t group;
-  double scale;
-
-  explicit HeadShape(const Heads<T>& x)
-      : width(x.queries.cols / x.heads),
-        group(x.queries.cols / x.keys.cols),
-        scale(1.0 / std::sqrt(static_cast<double>(width))) {}
-};
-
 /// One image's part of qkv, whose columns are queries, keys and values.
 template <typename T>
 Heads<T> heads_of(const AttentionPart<T>& part, View<T> qkv, View<T> probabilities) {
@@ -125,54 +112,36 @@ ConstView<T> bias_of_image(const AttentionPart<T>& part, AttentionActivations<T>
   return kept.pair_bias;
 }
 
+template <typename T>
+Heads<T> heads_of_image(const AttentionPart<T>& part, AttentionActivations<T>& kept, size_t image) {
+  return heads_of<T>(part, of_image(kept.qkv.view(), kept.images, image),
+                     of_image(kept.probabilities.view(), kept.images, image));
+}
+
+/// d.context to d.qkv.
+template <typename T>
+void attend_image_back(const AttentionPart<T>& part, AttentionActivations<T>& kept,
+                       AttentionActivations<T>& d, size_t image, const AttentionHook<T>& hook) {
+  const size_t images = kept.images;
+  const Heads<T> x = heads_of_image(part, kept, image);
+  const Heads<T> dx = heads_of<T>(part, of_image(d.qkv.view(), images, image), d.probabilities);
+  const ConstView<T> dcontext = of_image(d.context.view(), images, image);
+  if (part.talking.empty())
+    weigh_back<T>(x, dcontext, dx);
+  else
+    weigh_back<T>(part.talking, x, kept.talking, dcontext, dx, d.talking);
+  if (hook) hook({0, 0, image, x.probabilities, dx.probabilities});
+  if (part.talking.empty())
+    score_back<T>(x, dx);
+  else
+    score_back<T>(part.talking, x, of_image(kept.talking.scores.view(), images, image), dx,
+                  d.talking);
+  if (part.places.biased())
+    add_bias_back<T>(part.places, kept.patches(image), score_divisor(part), dx.probabilities,
+                     d.places);
+}
+
 }  // namespace
-
-template <typename T>
-void weigh(const Heads<T>& x, View<T> context) {
-  const HeadShape<T> s(x);
-  const size_t d = s.width, rows = x.queries.rows;
-  for (size_t h = 0; h < x.heads; ++h) {
-    const size_t kv = h / s.group;
-    const View<T> p = x.probabilities.row_range(h * rows, rows);
-    multiply(x.queries.col_range(h * d, d), x.keys.col_range(kv * d, d), p,
-             {.b = Transpose::kYes, .operands = x.operands}, x.isa);
-    if (!x.bias.empty()) add<T>(x.bias.row_range(h * rows, rows), p, x.isa);
-    softmax<T>(s.scale, p, x.isa);
-    multiply(p, x.values.col_range(kv * d, d), context.col_range(h * d, d),
-             {.operands = x.operands}, x.isa);
-  }
-}
-
-template <typename T>
-void weigh_back(const Heads<T>& x, ConstView<T> dcontext, const Heads<T>& dx) {
-  const HeadShape<T> s(x);
-  const size_t d = s.width, rows = x.queries.rows;
-  for (size_t h = 0; h < x.heads; ++h) {
-    const size_t kv = h / s.group;
-    const ConstView<T> dc = dcontext.col_range(h * d, d);
-    multiply(dc, x.values.col_range(kv * d, d), dx.probabilities.row_range(h * rows, rows),
-             {.b = Transpose::kYes, .operands = x.operands}, x.isa);
-    multiply(x.probabilities.row_range(h * rows, rows), dc, dx.values.col_range(kv * d, d),
-             {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0, .operands = x.operands},
-             x.isa);
-  }
-}
-
-template <typename T>
-void score_back(const Heads<T>& x, const Heads<T>& dx) {
-  const HeadShape<T> s(x);
-  softmax_back<T>(s.scale, x.probabilities, dx.probabilities, x.isa);
-  const size_t d = s.width, rows = x.queries.rows;
-  for (size_t h = 0; h < x.heads; ++h) {
-    const size_t kv = h / s.group;
-    const ConstView<T> ds = dx.probabilities.row_range(h * rows, rows);
-    multiply(ds, x.keys.col_range(kv * d, d), dx.queries.col_range(h * d, d),
-             {.operands = x.operands}, x.isa);
-    multiply(ds, x.queries.col_range(h * d, d), dx.keys.col_range(kv * d, d),
-             {.a = Transpose::kYes, .beta = h % s.group == 0 ? 0.0 : 1.0, .operands = x.operands},
-             x.isa);
-  }
-}
 
 template <typename T>
 void attend(const AttentionPart<T>& part, ConstView<T> x, AttentionActivations<T>& kept, View<T> y,
@@ -186,12 +155,17 @@ void attend(const AttentionPart<T>& part, ConstView<T> x, AttentionActivations<T
   rotate_queries_and_keys(part, kept);
 
   kept.probabilities.resize(part.heads * x.rows, x.rows / images);
+  if (!part.talking.empty()) kept.talking.scores.resize(part.heads * x.rows, x.rows / images);
   kept.context.resize(x.rows, part.project.linear.weight.value.cols);
   for (size_t image = 0; image < images; ++image) {
-    Heads<T> heads = heads_of<T>(part, of_image(kept.qkv.view(), images, image),
-                                 of_image(kept.probabilities.view(), images, image));
+    Heads<T> heads = heads_of_image(part, kept, image);
     heads.bias = bias_of_image(part, kept, image);
-    weigh<T>(heads, of_image(kept.context.view(), images, image));
+    const View<T> context = of_image(kept.context.view(), images, image);
+    if (part.talking.empty())
+      weigh<T>(heads, context);
+    else
+      weigh<T>(part.talking, heads, of_image(kept.talking.scores.view(), images, image),
+               kept.talking.mixed, context);
   }
   project<T>(part.project, kept.context, kept.normed_context, y, accumulate);
 }
@@ -206,17 +180,7 @@ void attend_back(const AttentionPart<T>& part, AttentionActivations<T>& kept,
   d.qkv.resize(kept.qkv.rows(), kept.qkv.cols());
   d.probabilities.resize(kept.probabilities.rows() / images, kept.probabilities.cols());
   clear<T>(kept.places, d.places);
-  for (size_t image = 0; image < images; ++image) {
-    const Heads<T> x = heads_of<T>(part, of_image(kept.qkv.view(), images, image),
-                                   of_image(kept.probabilities.view(), images, image));
-    const Heads<T> dx = heads_of<T>(part, of_image(d.qkv.view(), images, image), d.probabilities);
-    weigh_back<T>(x, of_image(d.context.view(), images, image), dx);
-    if (hook) hook({0, 0, image, x.probabilities, dx.probabilities});
-    score_back<T>(x, dx);
-    if (part.places.biased())
-      add_bias_back<T>(part.places, kept.patches(image), score_divisor(part), dx.probabilities,
-                       d.places);
-  }
+  for (size_t image = 0; image < images; ++image) attend_image_back(part, kept, d, image, hook);
   rotate_queries_and_keys_back(part, kept, d);
   prepare_back<T>(part.places, kept.places, d.places);
   normalize_queries_and_keys_back<T>(part, kept, d.qkv);
@@ -224,12 +188,6 @@ void attend_back(const AttentionPart<T>& part, AttentionActivations<T>& kept,
   linear_back<T>(part.qkv, {d.qkv, back.x, back.dx, back.accumulate});
 }
 
-template void weigh(const Heads<float>&, View<float>);
-template void weigh(const Heads<double>&, View<double>);
-template void weigh_back(const Heads<float>&, ConstView<float>, const Heads<float>&);
-template void weigh_back(const Heads<double>&, ConstView<double>, const Heads<double>&);
-template void score_back(const Heads<float>&, const Heads<float>&);
-template void score_back(const Heads<double>&, const Heads<double>&);
 template void attend(const AttentionPart<float>&, ConstView<float>, AttentionActivations<float>&,
                      View<float>, bool);
 template void attend(const AttentionPart<double>&, ConstView<double>, AttentionActivations<double>&,

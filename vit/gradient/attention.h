@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "vit/gradient/places.h"
+#include "vit/gradient/talking_heads.h"
 
 namespace vit::gradient {
 
@@ -21,36 +22,12 @@ struct AttentionTap {
 template <typename T>
 using AttentionHook = std::function<void(const AttentionTap<T>&)>;
 
-/// Scaled dot-product attention of one image, or the gradients of its matrices. Heads are column
-/// ranges.
-template <typename T>
-struct Heads {
-  View<T> queries;        ///< [queries, H·d]
-  View<T> keys;           ///< [keys, KV·d]
-  View<T> values;         ///< [keys, KV·d]
-  View<T> probabilities;  ///< [H·queries, keys]
-  size_t heads = 1;
-  Operands operands = Operands::kF32;  ///< of the products
-  Isa isa = active_isa();
-  ConstView<T> bias{};  ///< like probabilities, added to the unscaled scores, or none
-};
-
-/// Fills the probabilities and context [queries, H·d].
-template <typename T>
-void weigh(const Heads<T>& x, View<T> context);
-/// dcontext to the gradients of the probabilities and of the values.
-template <typename T>
-void weigh_back(const Heads<T>& x, ConstView<T> dcontext, const Heads<T>& dx);
-/// The gradients of the probabilities, overwritten by those of the scores, to those of queries and
-/// keys.
-template <typename T>
-void score_back(const Heads<T>& x, const Heads<T>& dx);
-
 template <typename T>
 struct AttentionActivations {
   Numbers<T> raw;  ///< [B·T, (H+KV)·d] queries and keys before q/k norm, if there is one
   Numbers<T> qkv;  ///< [B·T, (H+2·KV)·d]
-  Numbers<T> probabilities;   ///< [B·H·T, T]; of gradients one image's, [H·T, T]
+  Numbers<T> probabilities;  ///< [B·H·T, T]; of gradients one image's, [H·T, T]
+  TalkingActivations<T> talking;
   Numbers<T> context;         ///< [B·T, H·d]
   Numbers<T> normed_context;  ///< only with a norm before the projection
   PlaceActivations<T> places;

@@ -5,17 +5,9 @@
 
 #include "vit/gradient/attention.h"
 #include "vit/gradient/mlp.h"
+#include "vit/gradient/step.h"
 
 namespace vit::gradient {
-
-/// One residual step x' = x + scale · f(norm(x)), with the norm where the kind of block has it.
-template <typename T>
-struct StepActivations {
-  Numbers<T> x;   ///< what the step read; of gradients: that at its output, for several branches
-  Numbers<T> in;  ///< what f read, where that is a normed x
-  Numbers<T> update;  ///< what f gave, where it was not added to x as it is
-  Numbers<T> normed;  ///< what the norm after f gave (residual post-norm) or read (post-norm)
-};
 
 template <typename T>
 struct BranchActivations {

@@ -1,6 +1,7 @@
 #include "vit/gradient/head.h"
 
 #include <cmath>
+#include <utility>
 
 namespace vit::gradient {
 namespace {
@@ -8,10 +9,71 @@ namespace {
 /// The distillation token of each image follows its class token.
 constexpr size_t kDistillationRow = 1;
 
+/// What is scaled to length 1, or read by the classifier as it is.
+template <typename T>
+Numbers<T>& projected(const HeadPart<T>& part, HeadActivations<T>& kept) {
+  return part.pre_logits.weight.empty() ? kept.features : kept.hidden;
+}
+
 /// What the classifier reads.
 template <typename T>
 Numbers<T>& classified(const HeadPart<T>& part, HeadActivations<T>& kept) {
-  return part.pre_logits.weight.empty() ? kept.features : kept.hidden;
+  return part.unit_features ? kept.unit : projected(part, kept);
+}
+
+template <typename T>
+T dot(ConstView<T> a, ConstView<T> b, size_t row) {
+  T sum{0};
+  for (size_t c = 0; c < a.cols; ++c) sum += a(row, c) * b(row, c);
+  return sum;
+}
+
+template <typename T>
+void project(const HeadPart<T>& part, HeadActivations<T>& kept) {
+  kept.hidden.resize(kept.images, part.pre_logits.weight.value.rows);
+  linear<T>(part.pre_logits, kept.features, kept.hidden);
+  if (!part.pre_logits_tanh) return;
+  for (size_t r = 0; r < kept.images; ++r)
+    for (T& value : kept.hidden.view().row_span(r)) value = std::tanh(value);
+}
+
+template <typename T>
+void project_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivations<T>& d) {
+  const View<T> dhidden = d.hidden;
+  const ConstView<T> y = kept.hidden;
+  for (size_t r = 0; part.pre_logits_tanh && r < y.rows; ++r)
+    for (size_t c = 0; c < y.cols; ++c) dhidden(r, c) *= T{1} - y(r, c) * y(r, c);
+  d.features.resize(kept.features.rows(), kept.features.cols());
+  linear_back<T>(part.pre_logits, {dhidden, kept.features, d.features});
+}
+
+/// Each row of `kept.unit` is that of `x` divided by its length.
+template <typename T>
+void scale_to_unit(ConstView<T> x, HeadActivations<T>& kept) {
+  kept.unit.resize(x.rows, x.cols);
+  kept.lengths.assign(x.rows, T{1});
+  for (size_t r = 0; r < x.rows; ++r) {
+    const T length = std::sqrt(dot<T>(x, x, r));
+    if (length > T{0}) kept.lengths[r] = length;
+    for (size_t c = 0; c < x.cols; ++c) kept.unit.view()(r, c) = x(r, c) / kept.lengths[r];
+  }
+}
+
+/// What points along the row itself cannot change its unit vector.
+template <typename T>
+void scale_to_unit_back(const HeadActivations<T>& kept, ConstView<T> dunit, View<T> dx) {
+  const ConstView<T> unit = kept.unit;
+  for (size_t r = 0; r < unit.rows; ++r) {
+    const T along = dot<T>(unit, dunit, r);
+    for (size_t c = 0; c < unit.cols; ++c)
+      dx(r, c) = (dunit(r, c) - along * unit(r, c)) / kept.lengths[r];
+  }
+}
+
+/// What the final norm and the pooling read.
+template <typename T>
+Numbers<T>& final_tokens(const HeadPart<T>& part, HeadActivations<T>& kept) {
+  return part.class_layers.empty() ? kept.tokens : kept.class_tokens;
 }
 
 /// y = factor · x
@@ -58,30 +120,30 @@ void classify_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActiva
     copy<T>(dlogits, dread);
   else
     linear_back<T>(part.classifier, {dlogits, read, dread});
-  if (part.pre_logits.weight.empty()) return;
-  const View<T> dhidden = d.hidden;
-  const ConstView<T> y = kept.hidden;
-  for (size_t r = 0; r < y.rows; ++r)
-    for (size_t c = 0; c < y.cols; ++c) dhidden(r, c) *= T{1} - y(r, c) * y(r, c);
-  d.features.resize(kept.features.rows(), kept.features.cols());
-  linear_back<T>(part.pre_logits, {dhidden, kept.features, d.features});
+  if (part.unit_features) {
+    Numbers<T>& dprojected = projected(part, d);
+    dprojected.resize(read.rows(), read.cols());
+    scale_to_unit_back<T>(kept, d.unit, dprojected);
+  }
+  if (!part.pre_logits.weight.empty()) project_back(part, kept, d);
 }
 
 }  // namespace
 
 template <typename T>
 void answer(const HeadPart<T>& part, HeadActivations<T>& kept) {
-  kept.normed.resize(kept.tokens.rows(), kept.tokens.cols());
-  normalize<T>(part.final_norm, kept.tokens, kept.normed);
+  if (!part.class_layers.empty()) {
+    kept.class_tokens.resize(kept.images, kept.tokens.cols());
+    read_patches<T>(part, kept.tokens, kept.class_layers, kept.class_tokens);
+  }
+  const Numbers<T>& tokens = final_tokens(part, kept);
+  kept.normed.resize(tokens.rows(), tokens.cols());
+  normalize<T>(part.final_norm, tokens, kept.normed);
   pool_tokens(part, kept);
   kept.features.resize(kept.images, kept.pooled.cols());
   normalize<T>(part.pooled_norm, kept.pooled, kept.features);
-  if (!part.pre_logits.weight.empty()) {
-    kept.hidden.resize(kept.images, part.pre_logits.weight.value.rows);
-    linear<T>(part.pre_logits, kept.features, kept.hidden);
-    for (size_t r = 0; r < kept.images; ++r)
-      for (T& value : kept.hidden.view().row_span(r)) value = std::tanh(value);
-  }
+  if (!part.pre_logits.weight.empty()) project(part, kept);
+  if (part.unit_features) scale_to_unit<T>(projected(part, kept), kept);
   const Numbers<T>& read = classified(part, kept);
   if (part.classifier.weight.empty()) return keep<T>(read.view(), kept.logits);
   kept.logits.resize(kept.images, part.classifier.weight.value.rows);
@@ -92,7 +154,7 @@ void answer(const HeadPart<T>& part, HeadActivations<T>& kept) {
 template <typename T>
 void answer_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivations<T>& d,
                  ConstView<T> dlogits, const AttentionHook<T>& hook) {
-  d.tokens.resize(kept.tokens.rows(), kept.tokens.cols());
+  d.tokens.resize(kept.normed.rows(), kept.normed.cols());
   d.tokens.fill(T{0});
   if (!part.distilled.weight.empty()) {  // each classifier gets half of the gradient at the mean
     d.logits.resize(dlogits.rows, dlogits.cols);
@@ -103,7 +165,13 @@ void answer_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivati
   classify_back<T>(part, kept, d, dlogits);
   normalize_back<T>(part.pooled_norm, kept.pooled, d.features);
   pool_tokens_back<T>(part, kept, d, hook);
-  normalize_back<T>(part.final_norm, kept.tokens, d.tokens);
+  normalize_back<T>(part.final_norm, final_tokens(part, kept), d.tokens);
+  if (part.class_layers.empty()) return;
+  std::swap(d.tokens, d.class_tokens);  // pooling gave the gradient at the class tokens
+  d.tokens.resize(kept.tokens.rows(), kept.tokens.cols());
+  d.tokens.fill(T{0});
+  read_patches_back<T>(part, kept.class_layers, d.class_layer,
+                       {d.class_tokens, kept.tokens, d.tokens}, hook);
 }
 
 template void answer(const HeadPart<float>&, HeadActivations<float>&);

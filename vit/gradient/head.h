@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vit/gradient/attention.h"
+#include "vit/gradient/class_layers.h"
 #include "vit/gradient/mlp.h"
 
 namespace vit::gradient {
@@ -21,13 +22,18 @@ struct PoolActivations {
 template <typename T>
 struct HeadActivations {
   size_t images = 1;  ///< B
-  Numbers<T> tokens;  ///< [B·T, D] before the final norm
-  Numbers<T> normed;  ///< after it
+  Numbers<T> tokens;  ///< [B·T, D] after the blocks
+  ClassLayersActivations<T> class_layers;
+  Numbers<T> class_tokens;               ///< [B, D] after the class layers
+  ClassLayerActivations<T> class_layer;  ///< memory for the gradients of one class layer
+  Numbers<T> normed;                     ///< tokens or class tokens after the final norm
   PoolActivations<T> pool;
   std::vector<size_t> largest;  ///< [B·D], the token that max pooling took
   Numbers<T> pooled;            ///< [B, pooled width]
   Numbers<T> features;          ///< after the norm on them
-  Numbers<T> hidden;            ///< after tanh, if there is a pre-logits layer
+  Numbers<T> hidden;            ///< after the pre-logits layer, if there is one
+  Numbers<T> unit;              ///< scaled to length 1, if the classifier reads that
+  std::vector<T> lengths;       ///< [B], what they were divided by
   Numbers<T> distilled;         ///< [B, D], the distillation token, if it has a classifier
   Numbers<T> logits;            ///< [B, outputs]
 };
@@ -37,7 +43,8 @@ template <typename T>
 void answer(const HeadPart<T>& part, HeadActivations<T>& kept);
 
 /// `dlogits` [B, outputs] to d.tokens [B·T, D]. `d` is memory for the gradients at what was kept;
-/// `hook`, which may be empty, sees the attention pool's own attention, [H, pooled tokens].
+/// `hook`, which may be empty, sees the attention pool's own attention, [H, pooled tokens], or that
+/// of each class layer, [H, 1 + T].
 template <typename T>
 void answer_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivations<T>& d,
                  ConstView<T> dlogits, const AttentionHook<T>& hook);

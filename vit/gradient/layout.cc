@@ -20,8 +20,6 @@ const Slot* Layout::find(std::string_view name) const {
 
 std::string_view without_backward_pass(const ModelConfig& c) {
   if (c.encoder.attention == AttentionKind::kDifferential) return "differential attention";
-  if (c.encoder.attention == AttentionKind::kTalkingHeads) return "attention with talking heads";
-  if (c.head.class_layers != 0) return "a class-attention layer";
   if (c.head.distilled_head && c.head.classes == 0)
     return "a distilled model without its classifiers";
   return {};

@@ -23,12 +23,29 @@ void linear(const LinearPart<T>& part, ConstView<T> x, View<T> y, bool accumulat
            part.isa);
 }
 
+/// The gradients of A and B of W + scale · B · A, without that of W:
+/// dB += scale · dyᵀ · (x·Aᵀ), dA += scale · (dy·B)ᵀ · x.
+template <typename T>
+void low_rank_back(const LinearPart<T>& part, const Back<T>& back) {
+  const auto& [a, b] = part.low_rank;
+  const Product into{.operands = part.operands};
+  const Product sum{
+      .a = Transpose::kYes, .alpha = LowRankLayout::kScale, .beta = 1.0, .operands = part.operands};
+  Numbers<T> inner(back.x.rows, a.value.rows);
+  multiply(back.x, a.value, inner.view(), {.b = Transpose::kYes, .operands = part.operands},
+           part.isa);
+  multiply(back.dy, ConstView<T>(inner), b.gradient, sum, part.isa);
+  multiply(back.dy, b.value, inner.view(), into, part.isa);
+  multiply(ConstView<T>(inner), back.x, a.gradient, sum, part.isa);
+}
+
 template <typename T>
 void linear_back(const LinearPart<T>& part, const Back<T>& back) {
   const View<T> dweight = part.weight.gradient, dbias = part.bias.gradient;
   if (!dweight.empty())
     multiply(back.dy, back.x, dweight,
              {.a = Transpose::kYes, .beta = 1.0, .operands = part.operands}, part.isa);
+  if (!part.low_rank.empty()) low_rank_back<T>(part, back);
   if (!dbias.empty()) add_column_sums<T>(back.dy, dbias, part.isa);
   if (!back.dx.empty())
     multiply(back.dy, part.weight.value, back.dx,

@@ -75,9 +75,9 @@ void fit_bias_grid(ModelConfig& config) {
 
 template <typename T>
 ModelParts<T> parts_of(const NetworkView<T>& network, T* gradients) {
-  ModelParts<T> parts =
-      bind_parts<T>(network.config, network.layout,
-                    {network.numbers.data(), gradients, network.operands, network.isa});
+  ModelParts<T> parts = bind_parts<T>(network.config, network.layout,
+                                      {network.numbers.data(), gradients, network.low_rank,
+                                       network.learned.data(), network.operands, network.isa});
   if (!network.fixed_positions.empty()) parts.embedding.positions = {network.fixed_positions, {}};
   return parts;
 }
@@ -163,7 +163,9 @@ template <typename T>
 void backward(const NetworkView<T>& network, Trace<T>& trace, ConstView<T> dlogits,
               const Wanted<T>& wanted, const BackwardTaps<T>* taps) {
   const ModelConfig& c = network.config;
-  assert(wanted.parameters.empty() || wanted.parameters.size() == network.layout.size());
+  assert(wanted.parameters.empty() ||
+         wanted.parameters.size() ==
+             (network.low_rank != nullptr ? network.low_rank->size() : network.layout.size()));
   const ModelParts<T> parts =
       parts_of<T>(network, wanted.parameters.empty() ? nullptr : wanted.parameters.data());
   answer_back<T>(parts.head, trace.head, trace.d_head, dlogits,

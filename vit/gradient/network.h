@@ -29,6 +29,9 @@ struct NetworkView {
   const Layout& layout;
   std::span<const T> numbers;
   ConstView<T> fixed_positions;
+  /// If not null, `learned` is merged into `numbers`, and gradients are rows of this layout.
+  const LowRankLayout* low_rank = nullptr;
+  std::span<const T> learned{};
   Operands operands = Operands::kF32;  ///< of the products
   Isa isa = active_isa();              ///< of all kernels, in float
 
@@ -82,14 +85,16 @@ ConstView<T> forward(const NetworkView<T>& network, const Batch<T>& batch, Trace
 template <typename T>
 struct BackwardTaps {
   AttentionHook<T> attention{};  ///< from the last layer to the first
-  AttentionHook<T> pooling{};    ///< the attention pool's own
+  AttentionHook<T> pooling{};  ///< the attention pool's own, or the class layers', last layer first
 };
 
 /// What backward() is to produce besides what its taps see.
 template <typename T>
 struct Wanted {
-  std::span<T> parameters{};  ///< gradients are added here, in the order of the layout; empty: none
-  View<T> patches{};          ///< [B·N, 3·P·P], overwritten; empty: none
+  /// Gradients are added here, in the order of the layout (of low_rank, if there is one); empty:
+  /// none.
+  std::span<T> parameters{};
+  View<T> patches{};  ///< [B·N, 3·P·P], overwritten; empty: none
 };
 
 /// From `dlogits` [B, outputs], the gradient at the logits of the forward() before it.

@@ -20,10 +20,27 @@ struct Scope {
   Parameter<T> matrix(const std::string& name) const {
     const Slot* slot = layout.find(path(name));
     if (slot == nullptr) return {};
-    return {{rows.numbers + slot->offset, slot->rows, slot->cols},
-            rows.gradients == nullptr
-                ? View<T>{}
-                : View<T>{rows.gradients + slot->offset, slot->rows, slot->cols}};
+    Parameter<T> parameter{{rows.numbers + slot->offset, slot->rows, slot->cols}, {}};
+    if (rows.gradients == nullptr) return parameter;
+    size_t offset = slot->offset;
+    if (rows.low_rank != nullptr) {
+      const LowRankSlot* learns = rows.low_rank->find(path(name));
+      if (learns == nullptr || learns->rank != 0) return parameter;
+      offset = learns->offset;
+    }
+    parameter.gradient = {rows.gradients + offset, slot->rows, slot->cols};
+    return parameter;
+  }
+  LowRankPart<T> low_rank(const std::string& name) const {
+    if (rows.low_rank == nullptr || rows.gradients == nullptr) return {};
+    const LowRankSlot* slot = rows.low_rank->find(path(name));
+    if (slot == nullptr || slot->rank == 0) return {};
+    const auto at = [&](size_t offset, size_t matrix_rows, size_t cols) {
+      return Parameter<T>{{rows.learned + offset, matrix_rows, cols},
+                          {rows.gradients + offset, matrix_rows, cols}};
+    };
+    return {at(slot->offset, slot->rank, slot->full.cols),
+            at(slot->b_offset(), slot->full.rows, slot->rank)};
   }
   Parameter<T> vector(const std::string& name) const {
     const auto [value, gradient] = matrix(name);
@@ -33,7 +50,8 @@ struct Scope {
   }
   LinearPart<T> linear(const std::string& name) const {
     const Scope below = *this / name;
-    return {below.matrix("weight"), below.vector("bias"), rows.operands, rows.isa};
+    return {below.matrix("weight"), below.vector("bias"), below.low_rank("weight"), rows.operands,
+            rows.isa};
   }
   NormPart<T> norm(const std::string& name) const {
     const Scope below = *this / name;
@@ -93,6 +111,7 @@ BranchPart<T> bind_branch(const Scope<T>& w) {
                         .places = {},
                         .query_norm = attention.norm("q_norm"),
                         .key_norm = attention.norm("k_norm"),
+                        .talking = {attention.linear("proj_l"), attention.linear("proj_w")},
                         .project = {attention.norm("norm"), attention.linear("proj")},
                         .heads = w.config.encoder.heads,
                         .key_value_heads = w.config.encoder.key_value_heads},
@@ -119,9 +138,32 @@ std::vector<Parameter<T>> bind_prefix(const Scope<T>& w) {
 }
 
 template <typename T>
+ClassLayerPart<T> bind_class_layer(const Scope<T>& w) {
+  return {.norm1 = w.norm("norm1"),
+          .query = w.linear("attn.q"),
+          .key_value = w.linear("attn.kv"),
+          .project = w.linear("attn.proj"),
+          .scale1 = w.vector("ls1.gamma"),
+          .norm2 = w.norm("norm2"),
+          .mlp = bind_mlp(w / "mlp", false),
+          .scale2 = w.vector("ls2.gamma"),
+          .heads = w.config.encoder.heads};
+}
+
+template <typename T>
+std::vector<ClassLayerPart<T>> bind_class_layers(const Scope<T>& w) {
+  std::vector<ClassLayerPart<T>> layers;
+  for (size_t i = 0; i < w.config.head.class_layers; ++i)
+    layers.push_back(bind_class_layer(w / ("class_blocks." + std::to_string(i))));
+  return layers;
+}
+
+template <typename T>
 HeadPart<T> bind_head(const Scope<T>& w) {
   const Scope<T> pool = w / "attn_pool";
-  return {.final_norm = w.norm("norm"),
+  return {.class_token = w.config.head.class_layers != 0 ? w.matrix("cls_token") : Parameter<T>{},
+          .class_layers = bind_class_layers(w),
+          .final_norm = w.norm("norm"),
           .pool = {.latent = pool.matrix("latent"),
                    .query = pool.linear("q"),
                    .key_value = pool.linear("kv"),
@@ -132,6 +174,8 @@ HeadPart<T> bind_head(const Scope<T>& w) {
                                                           : w.config.encoder.heads},
           .pooled_norm = w.norm("fc_norm"),
           .pre_logits = w.linear("pre_logits"),
+          .pre_logits_tanh = w.config.head.pre_logits_tanh,
+          .unit_features = w.config.head.unit_features,
           .classifier = w.linear("head"),
           .distilled = w.linear("head_dist"),
           .pooling = w.config.head.pooling,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vit/gradient/layout.h"
+#include "vit/gradient/low_rank.h"
 #include "vit/gradient/numbers.h"
 #include "vit/kernels/cpu.h"
 #include "vit/kernels/gemm.h"
@@ -20,10 +21,20 @@ struct Parameter {
   bool empty() const { return value.empty(); }
 };
 
+/// What a frozen matrix learns: scale · B · A is part of its value already.
+template <typename T>
+struct LowRankPart {
+  Parameter<T> a{};  ///< [rank, in]
+  Parameter<T> b{};  ///< [out, rank]
+
+  bool empty() const { return a.empty(); }
+};
+
 template <typename T>
 struct LinearPart {
   Parameter<T> weight{};  ///< [out, in]
   Parameter<T> bias{};
+  LowRankPart<T> low_rank{};
   Operands operands = Operands::kF32;  ///< of its products
   Isa isa = active_isa();              ///< of its kernels, in float
 };
@@ -73,6 +84,15 @@ struct PlacesPart {
   bool biased() const { return bias.kind != RelativeBiasKind::kNone; }
 };
 
+/// Heads that are mixed before and after the softmax (CaiT).
+template <typename T>
+struct TalkingPart {
+  LinearPart<T> before;  ///< [H, H], of the scores
+  LinearPart<T> after;   ///< [H, H], of the probabilities
+
+  bool empty() const { return before.weight.empty(); }
+};
+
 template <typename T>
 struct AttentionPart {
   LinearPart<T> qkv;
@@ -81,6 +101,7 @@ struct AttentionPart {
   PlacesPart<T> places;
   NormPart<T> query_norm;
   NormPart<T> key_norm;
+  TalkingPart<T> talking;
   ProjectionPart<T> project;
   size_t heads = 1;
   size_t key_value_heads = 1;
@@ -127,12 +148,30 @@ struct PoolPart {
   size_t heads = 1;
 };
 
+/// A layer in which the class token, which the blocks do not have, reads the patches (CaiT).
+template <typename T>
+struct ClassLayerPart {
+  NormPart<T> norm1;
+  LinearPart<T> query;
+  LinearPart<T> key_value;
+  LinearPart<T> project;
+  Parameter<T> scale1;
+  NormPart<T> norm2;
+  MlpPart<T> mlp;
+  Parameter<T> scale2;
+  size_t heads = 1;
+};
+
 template <typename T>
 struct HeadPart {
+  Parameter<T> class_token;  ///< [1, D] of the class layers
+  std::vector<ClassLayerPart<T>> class_layers;
   NormPart<T> final_norm;
   PoolPart<T> pool;
   NormPart<T> pooled_norm;
   LinearPart<T> pre_logits;
+  bool pre_logits_tanh = true;
+  bool unit_features = false;
   LinearPart<T> classifier;
   LinearPart<T> distilled;
   Pooling pooling = Pooling::kClass;
@@ -150,7 +189,10 @@ struct ModelParts {
 template <typename T>
 struct ModelRows {
   const T* numbers;
-  T* gradients = nullptr;              ///< null: none is wanted
+  T* gradients = nullptr;  ///< null: none is wanted
+  /// If not null, `gradients` is a row of this layout, and `learned` are its numbers.
+  const LowRankLayout* low_rank = nullptr;
+  const T* learned = nullptr;
   Operands operands = Operands::kF32;  ///< of the products
   Isa isa = active_isa();              ///< of all kernels, in float
 };

@@ -22,13 +22,15 @@ struct Cluster {
 struct Clustering {
   std::vector<Cluster> clusters;  ///< the largest first
   size_t rounds = 0;
-  bool converged = false;  ///< the last round moved no row
+  bool converged = false;  ///< no row would be better in another cluster
 };
 
-/// Lloyd's algorithm on cosines (Dhillon and Modha 2001), started by k-means++ (Arthur and
-/// Vassilvitskii 2007) with 1 - cosine as the squared distance. A cluster that becomes empty gets
-/// the row that is farthest from its centre. The result depends on the seed and not on the number
-/// of workers. Fewer clusters where there are fewer live rows.
+/// Lloyd's algorithm on cosines (Dhillon and Modha 2001), started by greedy k-means++ (Arthur and
+/// Vassilvitskii 2007) with 1 - cosine as the squared distance. Where it stops, single rows are
+/// moved as long as that makes the sum of all cosines larger (Dhillon, Guan and Kogan 2002): in
+/// small clusters a row draws the centre towards itself, and Lloyd's algorithm stops too early. A
+/// cluster that becomes empty gets the row that is farthest from its centre. The result depends on
+/// the seed and not on the number of workers. Fewer clusters where there are fewer live rows.
 Clustering cluster(const Vectors& vectors, const ClusterOptions& options,
                    const Execution& execution = {});
 

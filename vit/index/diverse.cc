@@ -8,11 +8,8 @@ namespace {
 
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
-Matrix row_of(const Vectors& vectors, size_t row) {
-  Matrix query(1, vectors.width);
-  read_rows(vectors, std::span(&row, 1), query);
-  return query;
-}
+/// Rows that are taken in one pass over all others.
+constexpr size_t kAtOnce = 256;
 
 /// The mean of the live rows, as a unit vector; zeros where it has no length.
 Matrix mean_of(const Vectors& vectors) {
@@ -38,13 +35,16 @@ class Picker {
     for (size_t row = 0; row < vectors.rows; ++row) taken_[row] = vectors.is_live(row) ? 0 : 1;
   }
 
-  void take(size_t row) {
-    taken_[row] = 1;
+  void take(std::span<const size_t> rows) {
+    for (const size_t row : rows) taken_[row] = 1;
+    Matrix queries(rows.size(), vectors_.width);
+    read_rows(vectors_, rows, queries);
     score_rows(
-        vectors_, row_of(vectors_, row),
+        vectors_, queries,
         [&](size_t, size_t first, ConstMatrixView scores) {
-          for (size_t i = 0; i < scores.cols; ++i)
-            nearest_[first + i] = std::max(nearest_[first + i], scores(0, i));
+          for (size_t q = 0; q < scores.rows; ++q)
+            for (size_t i = 0; i < scores.cols; ++i)
+              nearest_[first + i] = std::max(nearest_[first + i], scores(q, i));
         },
         execution_);
   }
@@ -69,17 +69,18 @@ class Picker {
 std::vector<Hit> pick_diverse(const Vectors& vectors, std::span<const size_t> taken, size_t count,
                               const Execution& execution) {
   Picker picker(vectors, execution);
-  for (const size_t row : taken) picker.take(row);
+  for (size_t first = 0; first < taken.size(); first += kAtOnce)
+    picker.take(taken.subspan(first, std::min(kAtOnce, taken.size() - first)));
   std::vector<Hit> picks;
   if (taken.empty() && count > 0) {
     picks = search(vectors, mean_of(vectors), 1, execution).front();
-    if (!picks.empty()) picker.take(picks.front().row);
+    if (!picks.empty()) picker.take(std::span(&picks.front().row, 1));
   }
   while (picks.size() < count) {
     const Hit next = picker.farthest();
     if (next.row == vectors.rows) break;
     picks.push_back(next);
-    picker.take(next.row);
+    picker.take(std::span(&next.row, 1));
   }
   return picks;
 }

@@ -43,6 +43,13 @@ class RelevanceRow {
   size_t layer_ = static_cast<size_t>(-1);
 };
 
+/// A class layer's update of the row over the class token and the patches: only the class token
+/// reads.
+void pass_class_layer(const Matrix& influence, std::vector<float>& row) {
+  const float share = row[0];
+  for (size_t i = 0; i < row.size(); ++i) row[i] += share * influence(0, i);
+}
+
 /// The pool attends to the patches or to all tokens; the row covers all tokens.
 std::vector<float> over_all_tokens(const Matrix& pooled, size_t tokens) {
   std::vector<float> row(tokens);
@@ -92,10 +99,15 @@ std::vector<float> Explanation::relevance(size_t target, const RelevanceOptions&
     if (tap.layer < options.first_layer) return;
     row.pass(tap.layer, positive_influence(tap, network_.config.encoder.heads, options.fusion));
   };
+  std::vector<float> read(1 + layout_.tokens());  // by the class token of class layers
+  read[0] = 1.0f;
   taps.pooling = [&](const Tap& tap) {
-    if (pool)
-      row.start_from(over_all_tokens(
-          positive_influence(tap, tap.probabilities.rows, options.fusion), layout_.tokens()));
+    if (!pool) return;
+    const Matrix influence = positive_influence(tap, tap.probabilities.rows, options.fusion);
+    if (network_.config.head.class_layers == 0)
+      return row.start_from(over_all_tokens(influence, layout_.tokens()));
+    pass_class_layer(influence, read);
+    row.start_from({read.begin() + 1, read.end()});
   };
   Matrix wanted(1, output_.size());
   wanted(0, target) = 1.0f;

@@ -12,7 +12,7 @@
 namespace vit::interpret {
 
 struct RelevanceOptions {
-  Query query{};  ///< whose row is computed; a pool starts from its own attention
+  Query query{};  ///< whose row is computed; a pool or class layers start from their own attention
   HeadFusion fusion = HeadFusion::kMean;
   size_t first_layer = 0;
 };

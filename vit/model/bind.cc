@@ -240,6 +240,8 @@ Head bind_head(const WeightScope& w, const ModelConfig& c) {
   if (c.head.pooling == Pooling::kAttention)
     head.attention_pool = bind_attention_pool(w / "attn_pool", c.encoder, c.head);
   if (c.head.pre_logits != 0) head.pre_logits = bind_linear(w / "pre_logits");
+  head.pre_logits_tanh = c.head.pre_logits_tanh;
+  head.unit_features = c.head.unit_features;
   head.distills = c.head.distilled_head;
   if (c.head.classes == 0) return head;
   head.classifier = bind_linear(w / "head");

@@ -9,6 +9,7 @@
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
 #include "vit/model/load.h"
+#include "vit/model/word_classes.h"
 #include "weights/store.h"
 
 namespace vit {
@@ -81,6 +82,7 @@ struct Classifier::State {
   Model model;
   Recipe recipe;
   std::vector<std::string> labels;
+  std::vector<std::string> wordnet_ids;
   std::string name;
   float temperature;
   mutable ThreadPool threads;
@@ -91,6 +93,7 @@ struct Classifier::State {
       : model(std::move(loaded)),
         recipe(used),
         labels(checkpoint.labels),
+        wordnet_ids(checkpoint.wordnet_ids),
         name(model.config.architecture),
         temperature(options.temperature),
         threads(options.threads),
@@ -111,8 +114,10 @@ struct Classifier::State {
 Classifier Classifier::load(const std::filesystem::path& model, const ClassifierOptions& options) {
   if (!(options.temperature > 0.0f) || !std::isfinite(options.temperature))
     fail("temperature is ", options.temperature, ", expected a finite number above 0");
-  const weights::Checkpoint checkpoint =
-      weights::open(weights::find_model(model.string()), {.heads = options.heads});
+  const weights::Checkpoint checkpoint = open_with_words(
+      weights::find_model(model.string()), {.words = options.words ? &*options.words : nullptr,
+                                            .heads = options.heads,
+                                            .threads = options.threads});
   // The recipe decides the input size: DINOv2's classifiers run at 224 on a position table for 518.
   const Recipe recipe = recipe_for(checkpoint, options);
   Model loaded = load_model(checkpoint, {.image_height = recipe.crop_height,
@@ -136,6 +141,10 @@ const Recipe& Classifier::recipe() const {
 }
 const std::vector<std::string>& Classifier::labels() const {
   return state_->labels;
+}
+
+const std::vector<std::string>& Classifier::wordnet_ids() const {
+  return state_->wordnet_ids;
 }
 const std::string& Classifier::name() const {
   return state_->name;

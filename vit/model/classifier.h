@@ -14,6 +14,7 @@
 #include "vit/base/precision.h"
 #include "vit/base/recipe.h"
 #include "vit/model/runner.h"
+#include "vit/model/words.h"
 
 namespace vit {
 
@@ -35,6 +36,8 @@ struct ClassifierOptions {
   std::optional<Precision> precision{};
   size_t merge_tokens = 0;           ///< tokens merged after each layer
   size_t most_tokens = kMostTokens;  ///< a model with more, at this image size, is refused
+  /// Classes in words, for a model with a text tower.
+  std::optional<WordClasses> words{};
 };
 
 /// Immutable after loading; every const call may be made from any thread. Runners must not outlive
@@ -53,6 +56,8 @@ class Classifier {
   const ModelConfig& config() const;
   const Recipe& recipe() const;
   const std::vector<std::string>& labels() const;
+  /// One per class, or empty where the model does not store them.
+  const std::vector<std::string>& wordnet_ids() const;
   /// "deit_tiny_patch16_224", or the file name where the checkpoint has no name.
   const std::string& name() const;
 

@@ -67,9 +67,18 @@ void pool_tokens(const Head& head, const HeadInput& input, const Resources& reso
   }
 }
 
+/// Divided by its length, which is summed in double. All zeros stay so.
+void scale_to_unit(std::span<float> features) {
+  double squares = 0.0;
+  for (const float x : features) squares += double{x} * double{x};
+  if (!(squares > 0.0)) return;
+  const double length = std::sqrt(squares);
+  for (float& x : features) x = static_cast<float>(x / length);
+}
+
 /// Normalises, pools and applies the pre-logits; the result is in `scratch`.
-std::span<float> pool(const Head& head, const HeadInput& input, const Resources& resources,
-                      HeadScratch& scratch) {
+std::span<float> pool_and_project(const Head& head, const HeadInput& input,
+                                  const Resources& resources, HeadScratch& scratch) {
   const Execution& execution = resources.execution;
   const size_t needed = needed_tokens(head), width = input.tokens.cols;
   scratch.pooled.resize(head.pooling == Pooling::kClassAndMean ? 2 * width : width);
@@ -86,8 +95,17 @@ std::span<float> pool(const Head& head, const HeadInput& input, const Resources&
 
   scratch.hidden.resize(head.pre_logits.out);
   apply(head.pre_logits, as_row(pooled), as_row(scratch.hidden), {}, execution.pool);
-  for (float& value : scratch.hidden) value = std::tanh(value);
+  if (head.pre_logits_tanh)
+    for (float& value : scratch.hidden) value = std::tanh(value);
   return scratch.hidden;
+}
+
+/// What the classifier reads; it is in `scratch`.
+std::span<float> pool(const Head& head, const HeadInput& input, const Resources& resources,
+                      HeadScratch& scratch) {
+  const std::span<float> features = pool_and_project(head, input, resources, scratch);
+  if (head.unit_features) scale_to_unit(features);
+  return features;
 }
 
 }  // namespace

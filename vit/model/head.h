@@ -26,10 +26,12 @@ struct Head {
   size_t prefix = 1;         ///< tokens in front of the patches
   bool pool_prefix = false;  ///< whether they are pooled too
   std::optional<AttentionPool> attention_pool;
-  Norm pooled_norm;       ///< on the pooled features, or none
-  Linear pre_logits;      ///< followed by tanh; empty: none
-  Linear classifier;      ///< empty: the pooled features are the output
-  Linear distilled;       ///< the distillation token's own classifier; empty: none
+  Norm pooled_norm;   ///< on the pooled features, or none
+  Linear pre_logits;  ///< empty: none
+  bool pre_logits_tanh = true;
+  bool unit_features = false;  ///< what the classifier reads is scaled to length 1
+  Linear classifier;           ///< empty: the pooled features are the output
+  Linear distilled;            ///< the distillation token's own classifier; empty: none
   bool distills = false;  ///< the output is the mean of both tokens' logits, or of their features
 };
 

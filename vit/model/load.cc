@@ -30,20 +30,9 @@ Matrix bind_prefix(const WeightScope& w, const ModelConfig& c, ConstMatrixView p
   return prefix;
 }
 
-/// What the checkpoint holds of positions; factorized ones are rows, then columns.
-Matrix stored_positions(const WeightScope& w, const EmbeddingConfig& c) {
-  if (c.positions == PositionKind::kLearned) return w.matrix("pos_embed");
-  if (c.positions != PositionKind::kFactorized) return {};
-  const Matrix rows = w.matrix("pos_embed_y"), cols = w.matrix("pos_embed_x");
-  Matrix both(rows.rows() + cols.rows(), rows.cols());
-  std::copy_n(rows.data(), rows.size(), both.data());
-  std::copy_n(cols.data(), cols.size(), both.data() + rows.size());
-  return both;
-}
-
-patch::PatchEmbedding bind_embedding(const WeightScope& w, const ModelConfig& c) {
-  const Matrix positions =
-      patch::positions_for(c.embedding, c.encoder.width, stored_positions(w, c.embedding));
+patch::PatchEmbedding bind_embedding(const WeightScope& w, const ModelConfig& c,
+                                     ConstMatrixView stored) {
+  const Matrix positions = patch::positions_for(c.embedding, c.encoder.width, stored);
   const size_t patches = positions.empty() ? 0 : c.embedding.grid().count();
   const size_t covered = positions.rows() - patches;
 
@@ -58,6 +47,19 @@ patch::PatchEmbedding bind_embedding(const WeightScope& w, const ModelConfig& c)
 
 }  // namespace
 
+Matrix stored_positions(const weights::Checkpoint& checkpoint) {
+  const WeightScope w(checkpoint);
+  const PositionKind kind = checkpoint.config.embedding.positions;
+  if (kind == PositionKind::kLearned) return w.matrix("pos_embed");
+  if (kind != PositionKind::kFactorized) return {};
+  // Factorized ones are rows, then columns.
+  const Matrix rows = w.matrix("pos_embed_y"), cols = w.matrix("pos_embed_x");
+  Matrix both(rows.rows() + cols.rows(), rows.cols());
+  std::copy_n(rows.data(), rows.size(), both.data());
+  std::copy_n(cols.data(), cols.size(), both.data() + rows.size());
+  return both;
+}
+
 Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& options) {
   Model model{.config = checkpoint.config, .embedding = {}, .encoder = {}, .head = {}};
   ModelConfig& c = model.config;
@@ -69,7 +71,7 @@ Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& optio
 
   weights::check_tensors(checkpoint.config, checkpoint.weights(), checkpoint.path);
   const WeightScope weights(checkpoint);
-  model.embedding = bind_embedding(weights, c);
+  model.embedding = bind_embedding(weights, c, stored_positions(checkpoint));
   const WeightScope blocks = weights.in(options.precision) / "blocks";
   for (size_t layer = 0; layer < c.encoder.depth; ++layer)
     model.encoder.blocks.push_back(bind_block(blocks / std::to_string(layer), c.encoder, layer));

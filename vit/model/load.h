@@ -23,4 +23,7 @@ struct LoadOptions {
 /// naming the tensor if a number is not finite.
 Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& options = {});
 
+/// The table of positions as patch::positions_for() takes it; empty where the model has none.
+Matrix stored_positions(const weights::Checkpoint& checkpoint);
+
 }  // namespace vit

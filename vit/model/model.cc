@@ -28,6 +28,13 @@ ModelWorkspace::ModelWorkspace(const Model& model, size_t merge_tokens)
          ": token merging needs pre-norm blocks of one branch; this model has ",
          to_string(model.config.encoder.block), " blocks of ", model.config.encoder.branches,
          " branches");
+  // With fewer tokens than that the last layers have next to nothing left to tell classes by.
+  const size_t patch_count = model.config.embedding.grid().count(),
+               layers = model.encoder.blocks.size();
+  if (merge_tokens * layers >= patch_count)
+    fail(model.config.architecture, ": merging ", merge_tokens, " tokens after each of ", layers,
+         " layers needs more than ", merge_tokens * layers, " patches, the model has ", patch_count,
+         "; at most ", (patch_count - 1) / std::max<size_t>(layers, 1), " can be merged");
   merge.emplace(merge_tokens, model.config.embedding.prefix.size());
 }
 

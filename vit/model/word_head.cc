@@ -5,9 +5,8 @@
 
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
-#include "vit/model/load_text.h"
+#include "vit/model/word_encoder.h"
 #include "vit/model/word_head_cache.h"
-#include "vit/text/load.h"
 
 namespace vit {
 namespace {
@@ -47,17 +46,16 @@ std::vector<text::TokenSequence> tokens_of(const text::Tokenizer& tokenizer, siz
   return tokens;
 }
 
-WordRows compute(const weights::TextCheckpoint& checkpoint, std::span<const text::WordLabel> labels,
+WordRows compute(const WordEncoder& encoder, std::span<const text::WordLabel> labels,
                  const WordHeadOptions& options) {
-  const text::Tokenizer tokenizer = text::load_tokenizer(checkpoint, options.clip_vocabularies);
-  const auto tokens = tokens_of(tokenizer, checkpoint.config.context, labels, options.pool);
-  const text::TextTower tower = load_text_tower(checkpoint);
+  const size_t context = encoder.checkpoint.config.context;
+  const auto tokens = tokens_of(encoder.tokenizer, context, labels, options.pool);
   text::TextBatch batch{.texts = tokens, .pool = options.pool};
   if (options.progress)
     batch.progress = [&](size_t done) { options.progress(done, tokens.size()); };
-  const Matrix features = text::encode_texts(tower, batch);
+  const Matrix features = text::encode_texts(encoder.tower, batch);
 
-  WordRows result{Matrix(labels.size(), checkpoint.config.features), {}};
+  WordRows result{Matrix(labels.size(), features.cols()), {}};
   size_t next = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
     const size_t count = labels[i].prompts.size();
@@ -82,30 +80,46 @@ std::vector<std::string> prompts_at(std::span<const text::WordLabel> labels,
   return prompts;
 }
 
+void check_words(std::span<const text::WordLabel> labels, const std::string& where) {
+  text::check_labels(labels, where);
+  for (const auto& label : labels)
+    if (label.prompts.empty())
+      fail(where, ": label '", label.name,
+           "' has no prompt, expected a template or prompts of its own");
+}
+
+WordHead head_of(const weights::TextCheckpoint& text, std::span<const text::WordLabel> labels,
+                 WordRows rows) {
+  WordHead head{.labels = {},
+                .rows = std::move(rows.rows),
+                .scale = text.scale,
+                .bias = text.bias,
+                .sigmoid = text.sigmoid,
+                .truncated = prompts_at(labels, rows.truncated)};
+  for (const auto& label : labels) head.labels.push_back(label.name);
+  return head;
+}
+
 }  // namespace
 
 WordHead make_word_head(const weights::TextCheckpoint& text,
                         std::span<const text::WordLabel> labels, const WordHeadOptions& options) {
-  text::check_labels(labels, text.tower.path);
-  WordHead head{.labels = {},
-                .rows = {},
-                .scale = text.scale,
-                .bias = text.bias,
-                .sigmoid = text.sigmoid,
-                .truncated = {}};
-  for (const auto& label : labels) head.labels.push_back(label.name);
-
+  check_words(labels, text.tower.path);
   const bool cached = !options.cache.empty();
   const WordHeadKey key = cached ? key_of(text, labels, options.clip_vocabularies) : WordHeadKey{};
   std::optional<WordRows> known;
   if (cached) known = read_word_rows(options.cache, key, labels.size(), text.config.features);
   if (!known) {
-    known = compute(text, labels, options);
+    known = compute(load_word_encoder(text, options.clip_vocabularies), labels, options);
     if (cached) write_word_rows(options.cache, key, *known);
   }
-  head.truncated = prompts_at(labels, known->truncated);
-  head.rows = std::move(known->rows);
-  return head;
+  return head_of(text, labels, std::move(*known));
+}
+
+WordHead make_word_head(const WordEncoder& encoder, std::span<const text::WordLabel> labels,
+                        ThreadPool* pool) {
+  check_words(labels, encoder.checkpoint.tower.path);
+  return head_of(encoder.checkpoint, labels, compute(encoder, labels, {.pool = pool}));
 }
 
 std::vector<float> word_logits(const WordHead& head, std::span<const float> feature) {

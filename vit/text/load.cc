@@ -32,7 +32,8 @@ Tokenizer load_clip(const weights::TextCheckpoint& text, std::span<const fs::pat
   for (const fs::path& path : vocabularies)
     if (is_file(path)) return read_clip_merges(path, text.config.vocabulary, specials);
   fail(text.folder.string(), ": no vocabulary beside the weights; expected ", kClipVocabularyName,
-       " (OpenAI's CLIP vocabulary), tokenizer.json, or vocab.json with merges.txt");
+       " (OpenAI's CLIP vocabulary, which vit pull fetches), tokenizer.json, or vocab.json with ",
+       "merges.txt");
 }
 
 Tokenizer read_sentencepiece_file(const fs::path& path) {

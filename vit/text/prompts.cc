@@ -224,8 +224,6 @@ void check_labels(std::span<const WordLabel> labels, std::string_view where) {
     if (!is_new)
       fail(place, " is '", label.name, "', as is label ", earlier->second + 1,
            "; labels must differ: only one of two equal ones could ever be the answer");
-    if (label.prompts.empty())
-      fail(place, " '", label.name, "' has no prompt, expected a template or prompts of its own");
   }
 }
 

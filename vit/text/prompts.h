@@ -25,7 +25,8 @@ std::string template_set_names();
 /// The template with every "{}" replaced by the label. Throws an Error if it has none.
 std::string fill_template(std::string_view sentence, std::string_view label);
 
-/// Labels separated by commas, spaces around them removed: "a cat, a dog". `where` opens messages.
+/// Labels separated by commas, spaces around them removed: "a cat, a dog". Without templates they
+/// have no prompts. `where` opens messages.
 std::vector<WordLabel> parse_label_list(std::string_view list,
                                         std::span<const std::string> templates,
                                         std::string_view where);
@@ -36,8 +37,8 @@ std::vector<WordLabel> parse_label_lines(std::string_view lines,
                                          std::span<const std::string> templates,
                                          std::string_view where);
 
-/// Throws an Error: no label, an empty one, two of the same name, a label without prompts, a text
-/// that is not valid UTF-8. `where` opens the message.
+/// Throws an Error: no label, an empty one, two of the same name, a text that is not valid UTF-8.
+/// `where` opens the message.
 void check_labels(std::span<const WordLabel> labels, std::string_view where);
 
 }  // namespace vit::text

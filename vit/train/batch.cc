@@ -44,7 +44,8 @@ BatchMaker::BatchMaker(const data::Dataset& dataset, const ModelConfig& config,
     : dataset_(dataset), config_(config), rule_(rule) {}
 
 void BatchMaker::draw(std::span<const size_t> indices, std::uint64_t epoch, size_t i) {
-  const data::Sample& sample = dataset_.train[indices[i]];
+  const size_t image = indices[i] % dataset_.train.size();
+  const data::Sample& sample = dataset_.train[image];
   Random random({rule_.seed, kImageStream, epoch, indices[i]});
   const MatrixView planes = as_planes(drawn_.view().row(i), config_);
   const std::span<float> target = labels_.view().row_span(i);
@@ -55,10 +56,10 @@ void BatchMaker::draw(std::span<const size_t> indices, std::uint64_t epoch, size
   if (table.shape().crops == 0)
     augment(sample.image, rule_.recipe, rule_.augmentation, random, planes);
   else  // what the teacher saw
-    finish_crop(teacher_crop(sample.image, rule_, indices[i], table.crop_of(epoch)), rule_.recipe,
+    finish_crop(teacher_crop(sample.image, rule_, image, table.crop_of(epoch)), rule_.recipe,
                 rule_.augmentation, random, planes);
   const std::span<float> opinion = opinions_.view().row_span(i);
-  table.get(epoch, indices[i], opinion);
+  table.get(epoch, image, opinion);
   blend(opinion, rule_.teaching->share, target);
 }
 

@@ -45,7 +45,8 @@ class BatchMaker {
  public:
   BatchMaker(const data::Dataset& dataset, const ModelConfig& config, const BatchRule& rule);
 
-  /// `indices` of training images.
+  /// `indices` of training images. Adding the number of them gives the same image with other random
+  /// numbers, for images that come several times in an epoch.
   void make(std::span<const size_t> indices, std::uint64_t epoch, ThreadPool* pool);
 
   size_t images() const { return images_; }

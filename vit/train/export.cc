@@ -26,7 +26,9 @@ void export_model(const std::filesystem::path& path, const gradient::NetworkView
   weights::SaveOptions save;
   save.dtype = options.dtype;
   for (const auto& [name, value] : options.notes) save.metadata[name] = value;
-  weights::save(path, as_checkpoint(network, recipe, labels), save);
+  weights::Checkpoint checkpoint = as_checkpoint(network, recipe, labels);
+  checkpoint.wordnet_ids = options.wordnet_ids;
+  weights::save(path, checkpoint, save);
 }
 
 }  // namespace vit::train

@@ -14,6 +14,7 @@ namespace vit::train {
 
 struct ExportOptions {
   weights::DType dtype = weights::DType::kF32;
+  std::vector<std::string> wordnet_ids{};      ///< of the classes, or empty
   std::map<std::string, std::string> notes{};  ///< how it was trained, kept in the file
 };
 

@@ -166,4 +166,20 @@ gradient::Network<float> with_new_head(const gradient::Network<float>& network, 
   return result;
 }
 
+std::vector<float> start_low_rank(const gradient::LowRankLayout& layout,
+                                  const gradient::Network<float>& network, std::uint64_t seed) {
+  std::vector<float> numbers(layout.size());
+  Random random({seed, 0x10a4a});
+  for (const gradient::LowRankSlot& slot : layout.slots()) {
+    const std::span<float> own(numbers.data() + slot.offset, slot.size());
+    if (slot.rank == 0)
+      std::copy_n(network.numbers.begin() + static_cast<std::ptrdiff_t>(slot.full.offset),
+                  own.size(), own.begin());
+    else  // A; B stays zero
+      fill_normal(own.first(slot.rank * slot.full.cols),
+                  1.0 / std::sqrt(static_cast<double>(slot.full.cols)), random);
+  }
+  return numbers;
+}
+
 }  // namespace vit::train

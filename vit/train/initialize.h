@@ -21,4 +21,9 @@ void initialize(gradient::Network<float>& network, std::uint64_t seed, Start sta
 gradient::Network<float> with_new_head(const gradient::Network<float>& network, size_t classes,
                                        std::uint64_t seed);
 
+/// The numbers that learn in a network with adapters: its classifier, and matrices that change
+/// nothing yet.
+std::vector<float> start_low_rank(const gradient::LowRankLayout& layout,
+                                  const gradient::Network<float>& network, std::uint64_t seed);
+
 }  // namespace vit::train

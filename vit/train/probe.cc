@@ -92,11 +92,27 @@ class Objective {
     Part part{0.0, Matrix(data_.classes, data_.features.cols), std::vector<double>(data_.classes)};
     const double scale = 1.0 / static_cast<double>(data_.features.rows);
     Matrix gradient(count, data_.classes);
-    part.loss = scale * cross_entropy(logits, targets, scale, gradient).loss;
+    part.loss = data_.class_weights.empty()
+                    ? scale * cross_entropy(logits, targets, scale, gradient).loss
+                    : weighted_loss(first, logits, targets, gradient) * scale;
     multiply(gradient, features, part.weight, {.a = Transpose::kYes});
     for (size_t r = 0; r < count; ++r)
       for (size_t c = 0; c < data_.classes; ++c) part.bias[c] += gradient(r, c);
     return part;
+  }
+
+  /// Row by row, because each has a weight of its own.
+  double weighted_loss(size_t first, ConstMatrixView logits, ConstMatrixView targets,
+                       MatrixView gradient) const {
+    double sum = 0.0;
+    for (size_t r = 0; r < logits.rows; ++r) {
+      const double weight = data_.class_weights[data_.labels[first + r]];
+      sum += weight * cross_entropy(logits.row_range(r, 1), targets.row_range(r, 1),
+                                    weight / static_cast<double>(data_.features.rows),
+                                    gradient.row_range(r, 1))
+                          .loss;
+    }
+    return sum;
   }
 
   const Labelled& data_;
@@ -121,11 +137,28 @@ Logistic as_logistic(const std::vector<double>& x, const Standardized& s, size_t
 
 Logistic fit(const Labelled& data, double decay, size_t iterations, ThreadPool& pool) {
   const Standardized s = standardize(data.features);
-  const Labelled standard{s.features, data.labels, data.classes};
+  const Labelled standard{s.features, data.labels, data.classes, data.class_weights};
   const Objective objective(standard, decay, pool);
   std::vector<double> x(objective.size());
   minimize(objective, iterations, x);
   return as_logistic(x, s, data.classes);
+}
+
+Matrix logits_of(const Logistic& logistic, ConstMatrixView features) {
+  Matrix logits(features.rows, logistic.bias.size());
+  multiply(features, logistic.weight, logits, {.b = Transpose::kYes});
+  for (size_t r = 0; r < logits.rows(); ++r)
+    for (size_t c = 0; c < logistic.bias.size(); ++c) logits(r, c) += logistic.bias[c];
+  return logits;
+}
+
+/// 1 on average over the samples, the same sum for each class that has any.
+std::vector<float> balancing_weights(const Labelled& data) {
+  std::vector<float> weights(data.classes);
+  for (const size_t label : data.labels) weights[label] += 1.0f;
+  const auto each = static_cast<float>(data.labels.size()) / static_cast<float>(data.classes);
+  for (float& weight : weights) weight = weight == 0.0f ? 0.0f : each / weight;
+  return weights;
 }
 
 /// Rows of `data` in a random order, so that any part of it has all classes.
@@ -134,11 +167,16 @@ struct Shuffled {
   std::vector<size_t> labels;
 };
 
-Shuffled shuffle(const Labelled& data, std::uint64_t seed) {
-  std::vector<size_t> order(data.labels.size());
+std::vector<size_t> random_order(size_t count, std::uint64_t seed) {
+  std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), size_t{0});
   Random random({seed, 0x9e0be});
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  return order;
+}
+
+Shuffled shuffle(const Labelled& data, std::uint64_t seed) {
+  const std::vector<size_t> order = random_order(data.labels.size(), seed);
   Shuffled s{Matrix(data.features.rows, data.features.cols), {}};
   for (size_t r = 0; r < order.size(); ++r) {
     std::copy_n(data.features.row(order[r]), data.features.cols, s.features.view().row(r));
@@ -156,7 +194,8 @@ Choice choose_decay(const Labelled& data, const LogisticSettings& settings, Thre
   const Shuffled s = shuffle(data, settings.seed);
   const size_t held = std::max<size_t>(1, s.labels.size() / 10), kept = s.labels.size() - held;
   const std::span<const size_t> labels = s.labels;
-  const Labelled learn{s.features.view().row_range(0, kept), labels.first(kept), data.classes};
+  const Labelled learn{s.features.view().row_range(0, kept), labels.first(kept), data.classes,
+                       data.class_weights};
   const Labelled check{s.features.view().row_range(kept, held), labels.subspan(kept), data.classes};
   Choice best{settings.decays.front()};
   for (const double decay : settings.decays) {
@@ -210,10 +249,80 @@ Matrix compute_features(const Model& model, const Recipe& recipe,
 
 Logistic fit_logistic(const Labelled& data, const LogisticSettings& settings, ThreadPool& pool) {
   assert(data.features.rows == data.labels.size());
-  const Choice choice = choose_decay(data, settings, pool);
-  Logistic logistic = fit(data, choice.decay, settings.iterations, pool);
+  const std::vector<float> weights =
+      settings.balanced ? balancing_weights(data) : std::vector<float>{};
+  const Labelled weighed{data.features, data.labels, data.classes, weights};
+  const Choice choice = choose_decay(weighed, settings, pool);
+  Logistic logistic = fit(weighed, choice.decay, settings.iterations, pool);
   logistic.held_out_accuracy = choice.accuracy;
+  logistic.decay = choice.decay;
   return logistic;
+}
+
+CrossValidation cross_validate(const Labelled& data, double decay, size_t folds,
+                               const LogisticSettings& settings, ThreadPool& pool) {
+  const size_t count = data.labels.size(), width = data.features.cols;
+  const std::vector<size_t> order = random_order(count, settings.seed);
+  const std::vector<float> weights =
+      settings.balanced ? balancing_weights(data) : std::vector<float>{};
+  CrossValidation result{Matrix(count, data.classes), {}};
+  for (size_t fold = 0; fold < folds; ++fold) {
+    const size_t begin = fold * count / folds, end = (fold + 1) * count / folds;
+    Matrix features(count - (end - begin), width), held(end - begin, width);
+    std::vector<size_t> labels, held_labels;
+    for (size_t i = 0; i < count; ++i) {
+      const bool out = i >= begin && i < end;
+      const float* from = data.features.row(order[i]);
+      std::copy_n(from, width,
+                  out ? held.view().row(i - begin) : features.view().row(labels.size()));
+      (out ? held_labels : labels).push_back(data.labels[order[i]]);
+    }
+    const Logistic logistic =
+        fit({features, labels, data.classes, weights}, decay, settings.iterations, pool);
+    const Matrix logits = logits_of(logistic, held);
+    for (size_t i = begin; i < end; ++i)
+      std::copy_n(logits.view().row(i - begin), data.classes, result.logits.view().row(order[i]));
+    result.accuracies.push_back(accuracy_of(logistic, {held, held_labels, data.classes}));
+  }
+  return result;
+}
+
+double fit_temperature(ConstMatrixView logits, std::span<const size_t> labels) {
+  const auto count = static_cast<double>(logits.rows);
+  const double unsure = 1.0 / (count + 2.0);
+  const auto loss = [&](double log_temperature) {
+    const double scale = std::exp(-log_temperature);
+    double sum = 0.0;
+    for (size_t r = 0; r < logits.rows; ++r) {
+      const auto row = logits.row_span(r);
+      const double highest = *std::ranges::max_element(row);
+      double total = 0.0, mean = 0.0;
+      for (const float logit : row) {
+        total += std::exp(scale * (logit - highest));
+        mean += scale * (logit - highest) / static_cast<double>(row.size());
+      }
+      const double own = scale * (row[labels[r]] - highest);
+      sum += std::log(total) - (1.0 - unsure) * own - unsure * mean;
+    }
+    return sum;
+  };
+  // The loss is convex in 1 / temperature, so it has one minimum: golden section.
+  constexpr double kGolden = 0.6180339887498949;
+  double low = std::log(0.02), high = std::log(50.0);
+  for (int i = 0; i < 60; ++i) {
+    const double a = high - kGolden * (high - low), b = low + kGolden * (high - low);
+    if (loss(a) < loss(b))
+      high = b;
+    else
+      low = a;
+  }
+  return std::exp(0.5 * (low + high));
+}
+
+void cool(double temperature, Logistic& logistic) {
+  const auto factor = static_cast<float>(1.0 / temperature);
+  for (size_t i = 0; i < logistic.weight.size(); ++i) logistic.weight.data()[i] *= factor;
+  for (float& bias : logistic.bias) bias *= factor;
 }
 
 Logistic fit_better_logistic(const Labelled& data, size_t first, const LogisticSettings& settings,
@@ -226,12 +335,10 @@ Logistic fit_better_logistic(const Labelled& data, size_t first, const LogisticS
 }
 
 double accuracy_of(const Logistic& logistic, const Labelled& data) {
-  Matrix logits(data.features.rows, data.classes);
-  multiply(data.features, logistic.weight, logits, {.b = Transpose::kYes});
+  const Matrix logits = logits_of(logistic, data.features);
   size_t correct = 0;
   for (size_t r = 0; r < logits.rows(); ++r) {
     const auto row = logits.view().row_span(r);
-    for (size_t c = 0; c < row.size(); ++c) row[c] += logistic.bias[c];
     const auto best = std::max_element(row.begin(), row.end()) - row.begin();
     correct += static_cast<size_t>(best) == data.labels[r] ? 1 : 0;
   }

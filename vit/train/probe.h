@@ -32,6 +32,7 @@ struct Logistic {
   Matrix weight;  ///< [classes, features]
   std::vector<float> bias;
   double held_out_accuracy = 0.0;  ///< of what was fitted with this decay to the rest of the data
+  double decay = 0.0;
 };
 
 struct LogisticSettings {
@@ -39,12 +40,14 @@ struct LogisticSettings {
   std::vector<double> decays{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5};
   size_t iterations = 200;
   std::uint64_t seed = 0;
+  bool balanced = false;  ///< every class counts the same, however many samples it has
 };
 
 struct Labelled {
   ConstMatrixView features;  ///< [samples, features]
   std::span<const size_t> labels;
   size_t classes = 2;
+  std::span<const float> class_weights{};  ///< of their samples; empty: 1
 };
 
 /// Multinomial logistic regression on standardised features by L-BFGS, the same on any number of
@@ -55,6 +58,23 @@ Logistic fit_logistic(const Labelled& data, const LogisticSettings& settings, Th
 /// from is used to, and one that reads all.
 Logistic fit_better_logistic(const Labelled& data, size_t first, const LogisticSettings& settings,
                              ThreadPool& pool);
+
+/// Cross-validation: the samples in `folds` parts, each answered by a classifier that was fitted to
+/// the others with the same decay.
+struct CrossValidation {
+  Matrix logits;                   ///< [samples, classes]
+  std::vector<double> accuracies;  ///< of each part
+};
+CrossValidation cross_validate(const Labelled& data, double decay, size_t folds,
+                               const LogisticSettings& settings, ThreadPool& pool);
+
+/// The temperature at which the cross-entropy of held-out logits is smallest. A few right answers
+/// are no proof of certainty: the label's target probability is (n + 1) / (n + 2) of n samples, as
+/// Platt proposes.
+double fit_temperature(ConstMatrixView logits, std::span<const size_t> labels);
+
+/// Divides weights and biases, and with them the logits.
+void cool(double temperature, Logistic& logistic);
 
 /// The share of samples whose largest logit is their label.
 double accuracy_of(const Logistic& logistic, const Labelled& data);

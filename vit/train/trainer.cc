@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "vit/base/error.h"
+#include "vit/train/initialize.h"
 
 namespace vit::train {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 constexpr std::uint64_t kOrderStream = 3;
 constexpr std::uint64_t kPathStream = 4;
 constexpr std::uint64_t kKeepStream = 5;
+constexpr std::uint64_t kBalanceStream = 7;
 
 /// Shards share the work of a batch: fixed, so that sums do not depend on the number of workers.
 /// Large models have fewer: each shard holds a gradient of its own.
@@ -34,6 +36,16 @@ void draw_paths(const Settings& settings, const ModelConfig& config, std::uint64
       paths(r, b) = random.chance(drop) ? 0.0f : static_cast<float>(1.0 / (1.0 - drop));
     }
   }
+}
+
+/// 1 on average over the images, the same sum for each class.
+std::vector<float> balancing_weights(const data::Dataset& dataset) {
+  std::vector<float> weights(dataset.labels.size());
+  for (const data::Sample& sample : dataset.train) weights[sample.label] += 1.0f;
+  const auto each =
+      static_cast<float>(dataset.train.size()) / static_cast<float>(dataset.labels.size());
+  for (float& weight : weights) weight = each / weight;
+  return weights;
 }
 
 bool all_finite(const State& s) {
@@ -65,32 +77,77 @@ Trainer::Trainer(gradient::Network<float> network, const data::Dataset& dataset,
       dataset_(dataset),
       pool_(pool),
       network_(std::move(network)),
-      groups_(
-          make_groups(network_.layout, network_.config, settings.layer_decay, settings.optimizer)),
+      low_rank_(settings.low_rank == 0
+                    ? gradient::LowRankLayout()
+                    : gradient::LowRankLayout(network_.layout, settings.low_rank)),
+      learning_(low_rank_.empty() ? network_.layout.size() : low_rank_.size()),
+      groups_(low_rank_.empty() ? make_groups(network_.layout, network_.config,
+                                              settings.layer_decay, settings.optimizer)
+                                : low_rank_groups()),
       maker_(dataset, network_.config, settings_.batches),
-      state_(network_.layout.size()) {
+      state_(learning_) {
   if (network_.config.head.classes != dataset.labels.size())
     fail("the model has ", network_.config.head.classes, " classes, the data ",
          dataset.labels.size());
   settings_.batch = std::min(settings_.batch, dataset.train.size());
-  steps_per_epoch_ = dataset.train.size() / settings_.batch;
+  steps_per_epoch_ =
+      (dataset.train.size() + (settings_.every_image ? settings_.batch - 1 : 0)) / settings_.batch;
+  if (settings_.balance == Balance::kWeights) class_weights_ = balancing_weights(dataset);
   schedule_ = {.rate = settings.rate,
                .least = std::min(settings.least_rate, settings.rate),
                .warmup_steps = static_cast<std::uint64_t>(settings.warmup_epochs *
                                                           static_cast<double>(steps_per_epoch_)),
                .steps = settings.epochs * steps_per_epoch_};
-  shards_.resize(shard_count(network_.layout.size(), settings_.batch));
-  for (auto& shard : shards_) shard.resize(network_.layout.size());
+  shards_.resize(shard_count(learning(), settings_.batch));
+  for (auto& shard : shards_) shard.resize(learning());
   for (size_t i = 0; i < pool.size(); ++i) workers_.push_back(std::make_unique<Worker>());
-  state_.numbers = std::move(network_.numbers);
+  if (low_rank_.empty()) {
+    state_.numbers = std::move(network_.numbers);
+  } else {
+    state_.numbers = start_low_rank(low_rank_, network_, settings.batches.seed);
+    merged_ = network_.numbers;
+  }
   if (settings.average > 0.0) state_.average = state_.numbers;
 }
 
 Trainer::~Trainer() = default;
 
+gradient::NetworkView<float> Trainer::view_of(std::span<const float> numbers) const {
+  if (!low_rank_.empty() && merged_from_ != numbers.data()) {
+    gradient::merge_low_rank<float>(low_rank_, numbers, network_.numbers, merged_);
+    merged_from_ = numbers.data();
+  }
+  gradient::NetworkView<float> view(network_,
+                                    low_rank_.empty() ? numbers : std::span<const float>(merged_));
+  if (!low_rank_.empty()) {
+    view.low_rank = &low_rank_;
+    view.learned = numbers;
+  }
+  view.operands = settings_.operands;
+  return view;
+}
+
+/// Adapters learn at one rate in all layers and are not pulled to zero: they start there.
+std::vector<Group> Trainer::low_rank_groups() const {
+  std::vector<Group> groups;
+  for (const gradient::LowRankSlot& slot : low_rank_.slots())
+    groups.push_back(
+        {.offset = slot.offset,
+         .size = slot.size(),
+         .decays = slot.rank == 0 && slot.full.spec.role == weights::TensorRole::kKernel});
+  return groups;
+}
+
+/// Of the epoch's images, where the batch of a step starts.
+size_t Trainer::first_of(size_t step) const {
+  return settings_.every_image ? step * dataset_.train.size() / steps_per_epoch_
+                               : step * settings_.batch;
+}
+
 /// A checkpoint is a file: each of its sizes and indices may be anything.
 void Trainer::check(const std::string& where, const State& s) const {
-  const std::uint64_t parameters = network_.layout.size(), history = s.history.size();
+  const std::uint64_t parameters = learning(), history = s.history.size();
+  const std::uint64_t seen = first_of(std::min<std::uint64_t>(s.step, steps_per_epoch_));
   const bool finished = s.epoch >= settings_.epochs;
   const struct {
     const char* what;
@@ -104,7 +161,7 @@ void Trainer::check(const std::string& where, const State& s) const {
       {"step", s.step, 0, finished ? 0 : steps_per_epoch_},
       {"number of updates", s.moments.steps, s.epoch * steps_per_epoch_ + s.step,
        s.epoch * steps_per_epoch_ + s.step},
-      {"number of images seen", s.seen, s.step * settings_.batch, s.step * settings_.batch},
+      {"number of images seen", s.seen, seen, seen},
       {"number of right answers", s.sum.correct, 0, s.seen},
       {"number of log rows", history, s.epoch, s.epoch},
       // The weights after an epoch have a row of their own to be compared with.
@@ -121,31 +178,56 @@ void Trainer::restore(const std::filesystem::path& checkpoint) {
   State state = load_state(checkpoint, state_.fingerprint);
   check(checkpoint.string(), state);
   state_ = std::move(state);
+  merged_from_ = nullptr;
 }
 
 double Trainer::rate() const {
   return schedule_.at(state_.epoch * steps_per_epoch_ + state_.step);
 }
 
-std::vector<size_t> Trainer::batch_indices() {
-  if (ordered_epoch_ != state_.epoch) {
-    order_.resize(dataset_.train.size());
-    std::iota(order_.begin(), order_.end(), size_t{0});
-    Random random({settings_.batches.seed, kOrderStream, state_.epoch});
-    for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(i)]);
-    ordered_epoch_ = state_.epoch;
-  }
-  const auto first = order_.begin() + static_cast<std::ptrdiff_t>(state_.step * settings_.batch);
-  return {first, first + static_cast<std::ptrdiff_t>(settings_.batch)};
+void Trainer::order_images() {
+  order_.resize(dataset_.train.size());
+  std::iota(order_.begin(), order_.end(), size_t{0});
+  Random random({settings_.batches.seed, kOrderStream, state_.epoch});
+  for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(i)]);
+  if (settings_.balance == Balance::kSampling) balance_order();
+  ordered_epoch_ = state_.epoch;
 }
 
-/// Of each image, in the current epoch.
+/// The classes in turn, each from its own images in turn: those of a rare class come several times.
+void Trainer::balance_order() {
+  std::vector<std::vector<size_t>> of_class(dataset_.labels.size());
+  for (const size_t i : order_) of_class[dataset_.train[i].label].push_back(i);
+  Random random({settings_.batches.seed, kBalanceStream, state_.epoch});
+  // Where a frequent class cannot show all its images, each epoch shows others.
+  for (size_t i = 0; i < order_.size(); ++i) {
+    const auto& images = of_class[i % of_class.size()];
+    const size_t turn = i / of_class.size(), again = turn / images.size();
+    order_[i] = images[turn % images.size()] + again * order_.size();
+  }
+  for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(i)]);
+}
+
+const std::vector<size_t>& Trainer::epoch_order() {
+  if (ordered_epoch_ != state_.epoch) order_images();
+  return order_;
+}
+
+std::vector<size_t> Trainer::batch_indices() {
+  epoch_order();
+  const size_t first = first_of(state_.step), end = first_of(state_.step + 1);
+  return {order_.begin() + static_cast<std::ptrdiff_t>(first),
+          order_.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
 size_t Trainer::patches_seen() const {
   const size_t grid = network_.config.embedding.grid().count();
-  if (settings_.keep_patches >= 1.0 || state_.epoch + settings_.whole_epochs >= settings_.epochs)
-    return grid;
-  return std::max<size_t>(
-      1, static_cast<size_t>(std::lround(settings_.keep_patches * static_cast<double>(grid))));
+  if (state_.epoch + settings_.whole_epochs >= settings_.epochs) return grid;
+  const size_t last = settings_.epochs - settings_.whole_epochs - 1;
+  const double progress =
+      last == 0 ? 1.0 : static_cast<double>(state_.epoch) / static_cast<double>(last);
+  const double share = std::lerp(settings_.first_keep_patches, settings_.keep_patches, progress);
+  return std::max<size_t>(1, static_cast<size_t>(std::lround(share * static_cast<double>(grid))));
 }
 
 /// Replaces the patches of a batch by some of them.
@@ -167,6 +249,17 @@ void Trainer::keep_some(std::span<const size_t> indices, Worker& w,
   }
   batch.patches = w.patches;
   batch.kept = w.kept;
+}
+
+/// By the classes of the targets, of which a mixture has several.
+void Trainer::weigh_classes(size_t first, size_t count, MatrixView dlogits) const {
+  if (class_weights_.empty()) return;
+  const ConstMatrixView targets = maker_.targets(first, count);
+  for (size_t r = 0; r < count; ++r) {
+    float weight = 0.0f;
+    for (size_t c = 0; c < class_weights_.size(); ++c) weight += targets(r, c) * class_weights_[c];
+    for (float& number : dlogits.row_span(r)) number *= weight;
+  }
 }
 
 LossSum Trainer::run_shard(size_t shard, size_t worker) {
@@ -191,6 +284,7 @@ LossSum Trainer::run_shard(size_t shard, size_t worker) {
     if (w.dlogits.rows() != count) w.dlogits = Matrix(count, logits.cols);
     sum += cross_entropy(logits, maker_.targets(first, count), 1.0 / static_cast<double>(images),
                          w.dlogits);
+    weigh_classes(first, count, w.dlogits);
     gradient::backward<float>(network(), w.trace, w.dlogits, {.parameters = shards_[shard]});
   }
   return sum;
@@ -199,7 +293,7 @@ LossSum Trainer::run_shard(size_t shard, size_t worker) {
 /// Into the first shard, each number in the order of the shards.
 void Trainer::reduce_gradients() {
   constexpr size_t kChunk = size_t{1} << 15;
-  const size_t size = network_.layout.size();
+  const size_t size = learning();
   parallel_for(&pool_, (size + kChunk - 1) / kChunk, [&](size_t i, size_t) {
     const size_t begin = i * kChunk, end = std::min(size, begin + kChunk);
     float* sum = shards_[0].data();
@@ -210,7 +304,7 @@ void Trainer::reduce_gradients() {
   });
 }
 
-void Trainer::update(const LossSum& sum) {
+void Trainer::update(const LossSum& sum, double rate) {
   const double norm = norm_of(shards_[0], &pool_);
   if (!std::isfinite(sum.loss) || !std::isfinite(norm))
     fail("epoch ", state_.epoch + 1, ", step ", state_.step + 1, ": the ",
@@ -219,23 +313,25 @@ void Trainer::update(const LossSum& sum) {
          settings_.rate, ")");
   train::step(
       settings_.adam, groups_,
-      {.gradient = shards_[0], .gradient_scale = clip_factor(norm, settings_.clip), .rate = rate()},
+      {.gradient = shards_[0], .gradient_scale = clip_factor(norm, settings_.clip), .rate = rate},
       state_.moments, state_.numbers, &pool_);
   if (!state_.average.empty())
     average_in(state_.numbers, settings_.average, state_.moments.steps, state_.average, &pool_);
+  merged_from_ = nullptr;
 }
 
-void Trainer::step() {
+void Trainer::step(std::optional<double> rate) {
   const auto start = std::chrono::steady_clock::now();
   indices_ = batch_indices();
   maker_.make(indices_, state_.epoch, &pool_);
+  (void)network();  // merged before the workers share it
   std::vector<LossSum> sums(shards_.size());
   parallel_for(&pool_, shards_.size(),
                [&](size_t shard, size_t worker) { sums[shard] = run_shard(shard, worker); });
   LossSum sum;
   for (const LossSum& part : sums) sum += part;
   reduce_gradients();
-  update(sum);
+  update(sum, rate.value_or(this->rate()));
   state_.sum += sum;
   state_.seen += indices_.size();
   ++state_.step;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,13 @@
 #include "vit/train/optimizer.h"
 
 namespace vit::train {
+
+/// What makes rare classes count as much as frequent ones.
+enum class Balance {
+  kNone,
+  kWeights,   ///< an image counts by the inverse of the size of its class
+  kSampling,  ///< an epoch draws as many images, and equally many of each class
+};
 
 struct Settings {
   size_t epochs = 100;
@@ -27,9 +35,16 @@ struct Settings {
   double clip = 1.0;         ///< the largest norm of a gradient, 0: any
   double average = 0.999;    ///< decay of the running average of the weights, 0: none
   double layer_decay = 1.0;  ///< below 1: lower layers learn more slowly
-  double drop_path = 0.0;    ///< how often the last layer's updates are skipped; linear in depth
-  /// Share of the patches that training sees (the rest is dropped anew for every image), and the
-  /// last epochs in which it sees them all. Half of them costs half the time.
+  /// The batches of an epoch hold every image, so their sizes may differ by one; else the remainder
+  /// is left out, other images in every epoch.
+  bool every_image = false;
+  Balance balance = Balance::kNone;
+  size_t low_rank = 0;  ///< rank of the adapters that learn instead of the matrices; 0: all learns
+  double drop_path = 0.0;  ///< how often the last layer's updates are skipped; linear in depth
+  /// Share of the patches that training sees (the rest is dropped anew for every image), growing
+  /// evenly from the first epoch to the last one before `whole_epochs`, which see all patches. Half
+  /// of them costs half the time.
+  double first_keep_patches = 1.0;
   double keep_patches = 1.0;
   size_t whole_epochs = 0;
   /// What the inputs of products are rounded to; weights, sums and gradients are floats. kBf16 only
@@ -81,11 +96,15 @@ class Trainer {
           ThreadPool& pool);
   ~Trainer();
 
+  /// With adapters, network() and averaged() share memory: the last call decides whose weights it
+  /// holds.
   gradient::NetworkView<float> network() const { return view_of(state_.numbers); }
   /// With the averaged weights, where there are any: what is evaluated and kept.
   gradient::NetworkView<float> averaged() const {
     return view_of(state_.average.empty() ? state_.numbers : state_.average);
   }
+  /// How many numbers learn.
+  size_t learning() const { return learning_; }
 
   const State& state() const { return state_; }
   State& state() { return state_; }
@@ -93,36 +112,46 @@ class Trainer {
   void restore(const std::filesystem::path& checkpoint);
 
   size_t steps_per_epoch() const { return steps_per_epoch_; }
+  size_t images_per_epoch() const { return first_of(steps_per_epoch_); }
+  /// The images of the current epoch in their order, as BatchMaker::make() takes them.
+  const std::vector<size_t>& epoch_order();
   bool epoch_done() const { return state_.step == steps_per_epoch_; }
   bool done() const { return state_.epoch == settings_.epochs; }
-  double rate() const;  ///< of the next step
+  double rate() const;          ///< of the next step
+  size_t patches_seen() const;  ///< of each image, in the current epoch
 
   /// One batch: forward, backward, update. Throws an Error when the loss becomes NaN or infinite.
-  void step();
+  /// `rate`: instead of the schedule's.
+  void step(std::optional<double> rate = {});
   /// Closes the epoch: its line goes to the history.
   void finish_epoch(double validation_loss, double validation_accuracy);
 
  private:
   struct Worker;
 
-  gradient::NetworkView<float> view_of(std::span<const float> numbers) const {
-    gradient::NetworkView<float> view(network_, numbers);
-    view.operands = settings_.operands;
-    return view;
-  }
+  gradient::NetworkView<float> view_of(std::span<const float> numbers) const;
+  std::vector<Group> low_rank_groups() const;
+  size_t first_of(size_t step) const;
+  void order_images();
+  void balance_order();
+  void weigh_classes(size_t first, size_t count, MatrixView dlogits) const;
   void check(const std::string& where, const State& state) const;
   std::vector<size_t> batch_indices();
-  size_t patches_seen() const;
   void keep_some(std::span<const size_t> indices, Worker& worker,
                  gradient::Batch<float>& batch) const;
   LossSum run_shard(size_t shard, size_t worker);
   void reduce_gradients();
-  void update(const LossSum& sum);
+  void update(const LossSum& sum, double rate);
 
   Settings settings_;
   const data::Dataset& dataset_;
   ThreadPool& pool_;
-  gradient::Network<float> network_;  // without numbers, which the state owns
+  gradient::Network<float> network_;  // without numbers, which the state owns; frozen ones here
+  gradient::LowRankLayout low_rank_;
+  mutable std::vector<float> merged_;           // adapters and what is frozen
+  mutable const float* merged_from_ = nullptr;  // null: changed since
+  size_t learning_;
+  std::vector<float> class_weights_;
   std::vector<Group> groups_;
   Schedule schedule_;
   BatchMaker maker_;

@@ -20,17 +20,19 @@ struct Processor {
   size_t crop;      ///< 0: none
   int resample;     ///< as Pillow counts
   std::string_view statistics;
+  bool float_resize = false;      ///< resizes floats, so pixels are not rounded to bytes
+  bool crop_rounds_down = false;  ///< see Recipe
 };
 
 constexpr Processor kProcessors[] = {
     {"ViT", "vit", 224, false, 0, 2, "half"},
     {"DeiT", "deit", 256, false, 224, 3, "half"},
     {"Bit", "dinov2", 224, true, 224, 3, "clip"},
-    {"CLIP", "clip", 224, true, 224, 3, "clip"},
+    {"CLIP", "clip", 224, true, 224, 3, "clip", false, true},
     {"Siglip", "siglip", 224, false, 0, 3, "half"},
     {"-", "beit", 224, false, 0, 2, "half"},  // as its authors publish it
     {"Beit", "data2vec-vision", 224, false, 0, 3, "half"},
-    {"DINOv3ViT", "dinov3_vit", 224, false, 0, 2, "imagenet"},
+    {"DINOv3ViT", "dinov3_vit", 224, false, 0, 2, "imagenet", true},
 };
 
 const Processor& processor_of(const Fields* file, const std::string& model_type) {
@@ -154,6 +156,8 @@ Recipe read_preprocessor(const Fields& file, const std::string& model_type,
   read_resize(file, processor, recipe);
   read_crop(file, processor, config, recipe);
   read_statistics(file, processor, recipe);
+  recipe.float_resize = processor.float_resize;
+  recipe.crop_rounds_down = processor.crop_rounds_down;
   for (const float deviation : recipe.std)
     if (!(deviation > 0.0f)) file.refuse("image_std", "positive numbers");
   return recipe;
@@ -172,6 +176,8 @@ Recipe default_hf_recipe(const std::string& model_type, const ModelConfig& confi
   recipe.crop_width = config.embedding.image_width;
   recipe.interpolation =
       processor.resample == 2 ? Interpolation::kBilinear : Interpolation::kBicubic;
+  recipe.float_resize = processor.float_resize;
+  recipe.crop_rounds_down = processor.crop_rounds_down;
   set_statistics(processor.statistics, recipe);
   return recipe;
 }

@@ -15,8 +15,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "vit.format", kConfig = "vit.config", kRecipe = "vit.recipe",
-                           kLabels = "vit.labels", kAssumptions = "vit.assumptions";
-constexpr std::array kEntries{kFormat, kConfig, kRecipe, kLabels, kAssumptions};
+                           kLabels = "vit.labels", kWordnetIds = "vit.wordnet_ids",
+                           kAssumptions = "vit.assumptions";
+constexpr std::array kEntries{kFormat, kConfig, kRecipe, kLabels, kWordnetIds, kAssumptions};
 constexpr std::string_view kVersion = "1";
 
 // One list of fields for writing and for reading. Fields that came later are written only where
@@ -102,6 +103,9 @@ void visit_head(Config& c, Visitor&& visit) {
   visit("classes", c.head.classes);
   visit("head_bias", c.head.head_bias);
   visit("multi_label", c.head.multi_label);
+  visit.unless_usual("pre_logits_tanh", c.head.pre_logits_tanh, true);
+  visit.unless_usual("pre_logits_bias", c.head.pre_logits_bias, true);
+  visit.unless_usual("unit_features", c.head.unit_features);
   visit.unless_usual("pool_heads", c.head.pool_heads);
   visit.unless_usual("pool_mlp_width", c.head.pool_mlp_width);
   visit.unless_usual("class_layers", c.head.class_layers);
@@ -123,8 +127,10 @@ void visit_recipe(R& r, Visitor&& visit) {
   visit("resize_height", r.resize_height);
   visit("resize_width", r.resize_width);
   visit("interpolation", r.interpolation);
+  visit.unless_usual("float_resize", r.float_resize);
   visit("crop_height", r.crop_height);
   visit("crop_width", r.crop_width);
+  visit.unless_usual("crop_rounds_down", r.crop_rounds_down);
   visit("crop_fraction", r.crop_fraction);
   visit("mean", r.mean);
   visit("std", r.std);
@@ -278,6 +284,7 @@ Metadata self_description(const ModelCard& card) {
   metadata.emplace(kConfig, dump(config.object));
   metadata.emplace(kRecipe, dump(recipe.object));
   metadata.emplace(kLabels, dump(card.labels));
+  if (!card.wordnet_ids.empty()) metadata.emplace(kWordnetIds, dump(card.wordnet_ids));
   if (!card.assumptions.empty()) metadata.emplace(kAssumptions, dump(card.assumptions));
   return metadata;
 }
@@ -295,6 +302,7 @@ ModelCard read_self_description(const Metadata& metadata, const std::string& whe
   read_object(metadata, kConfig, where, [&](Reader& r) { visit_config(result.config, r); });
   read_object(metadata, kRecipe, where, [&](Reader& r) { visit_recipe(result.recipe, r); });
   result.labels = read_list(metadata, kLabels, where);
+  if (metadata.contains(kWordnetIds)) result.wordnet_ids = read_list(metadata, kWordnetIds, where);
   if (metadata.contains(kAssumptions))
     result.assumptions = read_list(metadata, kAssumptions, where);
   return result;

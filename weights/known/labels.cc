@@ -1,5 +1,6 @@
 #include "weights/known/labels.h"
 
+#include <cctype>
 #include <sstream>
 #include <unordered_map>
 
@@ -40,6 +41,17 @@ std::vector<std::string> imagenet1k_labels() {
   std::vector<std::string> labels;
   for (const auto& known : imagenet1k_classes()) labels.push_back(known.names.front());
   return labels;
+}
+
+std::string plain_name(std::string_view name) {
+  std::string plain;
+  for (const char c : name) {
+    const bool gap = c == ' ' || c == '_' || c == '-';
+    if (gap && (plain.empty() || plain.back() == ' ')) continue;
+    plain += gap ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  if (plain.ends_with(' ')) plain.pop_back();
+  return plain;
 }
 
 const ImagenetClass* find_imagenet1k_class(std::string_view wordnet_id) {

@@ -19,6 +19,9 @@ std::span<const ImagenetClass> imagenet1k_classes();
 /// The first name of each.
 std::vector<std::string> imagenet1k_labels();
 
+/// A name for comparing: in lower case; blanks, - and _ are equal, none at the ends.
+std::string plain_name(std::string_view name);
+
 /// Null if no class has this id.
 const ImagenetClass* find_imagenet1k_class(std::string_view wordnet_id);
 

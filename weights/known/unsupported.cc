@@ -23,7 +23,8 @@ constexpr UnsupportedFamily kUnsupported[] = {
     {"a hybrid of a ResNet and a Vision Transformer", "patches from a convolutional network",
      kHybrid, "_r26_ _r50_ _r_s16_ _resnet26d_ _resnet50d_", "vit-hybrid bit",
      "patch_embed.backbone. patch_embeddings.backbone."},
-    {"a ConvNeXt", "convolutions instead of attention", kBase, "^convnext", "convnext convnextv2",
+    {"a ConvNeXt", "convolutions instead of attention", kBase, "^convnext",
+     "convnext convnextv2 dinov3_convnext",
      ".conv_dw. stages.0.0.dwconv. convnext.encoder. convnextv2.encoder."},
     {"Segment Anything's encoder", "attention in windows with decomposed relative positions",
      "vit_base_patch16_224.mae", "^samvit ^hieradet", "sam sam2 sam_vision_model",
@@ -56,6 +57,8 @@ constexpr UnsupportedFamily kUnsupported[] = {
      "^davit ^gcvit ^nest_ ^focalnet ^poolformer ^caformer ^convformer ^coat_ ^crossvit ^pit_ "
      "^visformer ^volo_ ^tnt_ ^convit ^edgenext ^fastvit ^nextvit ^repvit ^vitamin",
      "cvt focalnet poolformer dinat nat", "transformers.0.blocks.0."},
+    {"SigLIP 2's NaFlex model under transformers' names", "patches projected from rows of pixels",
+     "naflexvit_base_patch16_siglip.v2_webli", "", "siglip2 siglip2_vision_model", ""},
     {"an object detector", "boxes and a decoder instead of one class per image",
      "vit_base_patch16_224.augreg_in21k_ft_in1k", "",
      "yolos detr deformable_detr conditional_detr rt_detr owlvit owlv2 grounding-dino",

@@ -166,7 +166,9 @@ Layout naflex_layout() {
           .anchor = "embeds.proj.weight",
           .inner_prefixes = {},
           .rules = kRules,
-          .crop_pct = 1.0};
+          .crop_pct = 1.0,
+          .image_size = 384,
+          .resampling = PositionResampling::kBicubicAntialias};
 }
 
 }  // namespace vit::weights

@@ -1,4 +1,5 @@
-/// What libtiff and libwebp decode: see Decoders in patch/codecs.h. Memory that runs out is thrown.
+/// What libtiff, libwebp, giflib and libheif decode: see Decoders in patch/codecs.h. Memory that
+/// runs out is thrown.
 #pragma once
 
 #include "patch/image/pixel_decoders.h"
@@ -7,5 +8,9 @@ namespace vit::patch {
 
 std::string decode_tiff(std::span<const std::byte> bytes, Image& image);
 std::string decode_webp(std::span<const std::byte> bytes, Image& image);
+/// The first frame.
+std::string decode_gif(std::span<const std::byte> bytes, Image& image);
+/// HEIC and AVIF. Sets the size of the image to that after turning and cutting.
+std::string decode_heif(std::span<const std::byte> bytes, Image& image);
 
 }  // namespace vit::patch

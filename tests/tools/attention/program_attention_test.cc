@@ -50,6 +50,24 @@ TEST(Attention, GivesTheReferenceRowsOfEveryKindOfToken) {
   }
 }
 
+/// CaiT's class token, which its blocks never see: the mean over its class layers.
+TEST(Attention, ShowsTheClassAttentionOfClassLayers) {
+  const std::string model = "families/cait";
+  const auto expected = test::read_golden(golden(model) + "/expected.safetensors");
+  const auto& first = expected.at("class_attention.0").values;
+  const auto& second = expected.at("class_attention.1").values;
+  for (const std::string query : {"cls", "pool"}) {
+    const auto json = map_of(model, {"--query", query, "--head", "3"});
+    const auto& map = json["maps"][0];
+    for (size_t i = 0; i < 16; ++i) {
+      const size_t at = 3 * 17 + 1 + i;
+      EXPECT_NEAR(map["patches"][i / 4][i % 4].get<float>(), (first[at] + second[at]) / 2.0f, 1e-5);
+    }
+  }
+  const auto relevance = map_of(model, {"--method", "relevance"});
+  EXPECT_THAT(relevance["maps"][0]["layer"].get<std::string>(), HasSubstr("relevance"));
+}
+
 TEST(Attention, RefusesMatricesThatNoMachineShouldHold) {
   const Folder folder;
   for (const std::vector<std::string>& command :
@@ -223,6 +241,9 @@ TEST(Attention, NamesWhatThereIs) {
   EXPECT_EQ(message("timm_vit", {"--head", "3"}), "vit: head 3: the model has heads 0 to 2\n");
   EXPECT_EQ(message("timm_vit", {"--query", "distillation"}),
             "vit: query 'distillation': the model has no such token, it has cls and 4x4 patches\n");
+  EXPECT_EQ(message("hf_vit", {"--method", "relevance", "--class", "bird"}),
+            "vit: class 'bird': ViTForImageClassification has no such label; kinds of bird are "
+            "cock, hen, ostrich\n");
   EXPECT_EQ(message("timm_vit", {"--method", "relevance", "--class", "10"}),
             "vit: class 10: vit_tiny_patch16_224 has classes 0 to 9\n");
   EXPECT_THAT(message("timm_vit", {"--query", "pool"}), HasSubstr("has no attention pool"));

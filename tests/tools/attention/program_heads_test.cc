@@ -64,8 +64,9 @@ TEST(Heads, SaysWhatIsMissing) {
   const Folder folder;
   EXPECT_EQ(run({"heads", golden("timm_vit"), "--images", folder.path()}).err,
             "vit: " + folder.path() +
-                ": no image in this folder, expected files that end in .jpg, .png, .webp, .bmp or "
-                ".tif\n");
+                ": no image in this folder, expected files that end in .jpg, .png, .webp, .bmp, "
+                ".tif, .gif, .heic or "
+                ".avif\n");
 }
 
 TEST(Heads, MissAFolderBeforeTheWorkAndNotAfterIt) {

@@ -92,8 +92,10 @@ TEST(AttentionSettings, RefuseAnOptionThatWouldChangeNothing) {
     options.insert(options.end(), {"-m", "m", "-o", output, "a.jpg"});
     return message_of(options);
   };
-  EXPECT_EQ(message({"--class", "cat", "--method", "rollout"}),
-            "--class has no effect with --method rollout; it applies to --method relevance");
+  EXPECT_EQ(
+      message({"--class", "cat", "--method", "rollout"}),
+      "--class has no effect with --method rollout; it applies to --method relevance or an .html "
+      "output");
   EXPECT_EQ(message({"--method", "rollout", "--head", "1"}),
             "--head has no effect with --method rollout; it applies to --method attention or "
             "--matrix");

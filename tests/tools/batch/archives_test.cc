@@ -5,7 +5,7 @@
 #include "tests/tools/batch/tar_builder.h"
 #include "tests/tools/subprocess.h"
 #include "tools/batch/inputs/inputs.h"
-#include "tools/batch/inputs/tar.h"
+#include "tools/sources/tar.h"
 #include "vit/data/directory.h"
 
 namespace vit::tools {
@@ -159,7 +159,7 @@ TEST(Archives, WithPaxRecordsThatCannotBeReadAreDamaged) {
                tar_member("pax", pax_record("size", "3") + pax_record("path", "p.jpg"), 'x') +
                    tar_header("1.jpg", 0) + "abc" + std::string(509, '\0') + tar_end());
   EXPECT_THAT(listed(folder, path), ElementsAre("a.tar!/p.jpg"));
-  EXPECT_EQ(inputs_of(path).front().size, 3u);
+  EXPECT_EQ(inputs_of(path).front().member.size, 3u);
 }
 
 TEST(Archives, AreNotLookedIntoOnceStopped) {

@@ -60,7 +60,10 @@ void write_rows(const std::string& path) {
 void resume(const std::string& path) {
   Results results(path, *result_kind(path), shape_for(path));
   const auto header = results.read_header();
-  if (header && *header != kHeader) fail("another header");
+  if (header && *header != kHeader) {
+    results.check_damage();
+    fail("another header");
+  }
   if (!header) results.start(kHeader);
   size_t there = 0;
   while (header && results.next()) ++there;

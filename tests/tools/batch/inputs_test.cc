@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <thread>
 
 #include "tests/tools/batch/tar_builder.h"
 #include "tests/tools/subprocess.h"
@@ -150,8 +151,8 @@ TEST(Inputs, MatchHiddenNamesOnlyWhereTheyAreWritten) {
 
 TEST(Inputs, CountByTheirEndingWhatTheyPassOver) {
   const Folder folder;
-  for (const auto* name : {"in/a.jpg", "in/b.HEIC", "in/c.heic", "in/d/e.mp4", "in/README",
-                           "in/.hidden.heic", "in/.hidden/f.heic", "in/ends."})
+  for (const auto* name : {"in/a.jpg", "in/b.NEF", "in/c.nef", "in/d/e.mp4", "in/README",
+                           "in/.hidden.nef", "in/.hidden/f.nef", "in/ends."})
     folder.write(name, "");
   folder.write("in/t.tar", tar_member("1.jpg", "x") + tar_member("x/1.json", "{}") +
                                tar_member("._1.json", "{}") + tar_end());
@@ -159,10 +160,10 @@ TEST(Inputs, CountByTheirEndingWhatTheyPassOver) {
     return list_inputs({operands, '\n'}, kNeverStop, [](const Input&) { return true; }).skipped;
   };
   EXPECT_EQ(skipped({folder.path("in")}).text(),
-            "skipped: 2 .heic, 2 with no ending, 1 .json, 1 .mp4");
+            "skipped: 2 .nef, 2 with no ending, 1 .json, 1 .mp4");
   EXPECT_THAT(skipped({folder.path("in")}).counts(),
-              ElementsAre(testing::Pair(".heic", 2), testing::Pair(".json", 1),
-                          testing::Pair(".mp4", 1), testing::Pair("no ending", 2)));
+              ElementsAre(testing::Pair(".json", 1), testing::Pair(".mp4", 1),
+                          testing::Pair(".nef", 2), testing::Pair("no ending", 2)));
   EXPECT_EQ(skipped({folder.path("in/a.jpg"), folder.path("in/README")}).text(), "");
 }
 
@@ -276,8 +277,7 @@ std::string operand_error(const std::vector<std::string>& operands) {
 
 TEST(Inputs, StateEveryOperandThatNamesNothing) {
   const Folder folder;
-  for (const auto* name :
-       {"in/a.jpg", "heic/b.heic", "heic/c.mp4", "heic/d/e.heic", "empty/.x.jpg"})
+  for (const auto* name : {"in/a.jpg", "raw/b.nef", "raw/c.mp4", "raw/d/e.nef", "empty/.x.jpg"})
     folder.write(name, "");
   folder.write("none.tar", tar_member("1.json", "{}") + tar_end());
   folder.write("broken.tar", "x");
@@ -292,11 +292,12 @@ TEST(Inputs, StateEveryOperandThatNamesNothing) {
   EXPECT_EQ(operand_error({at + "in/*.png"}),
             at + "in/*.png: no file or folder matches this pattern");
   EXPECT_EQ(operand_error({""}), "'': no such file or folder");
-  const std::string expected = "expected files that end in .jpg, .png, .webp, .bmp or .tif";
-  EXPECT_EQ(operand_error({at + "in", at + "gone.jpg", at + "heic", at + "empty", at + "e*",
-                           at + "none.tar"}),
+  const std::string expected =
+      "expected files that end in .jpg, .png, .webp, .bmp, .tif, .gif, .heic or .avif";
+  EXPECT_EQ(operand_error(
+                {at + "in", at + "gone.jpg", at + "raw", at + "empty", at + "e*", at + "none.tar"}),
             "5 of 6 inputs name nothing:\n  " + at + "gone.jpg: no such file or folder\n  " + at +
-                "heic: no image in it, " + expected + "; skipped: 2 .heic, 1 .mp4\n  " + at +
+                "raw: no image in it, " + expected + "; skipped: 2 .nef, 1 .mp4\n  " + at +
                 "empty: no image in it, " + expected + "\n  " + at + "e*: no image in it, " +
                 expected + "\n  " + at + "none.tar: no image in it, " + expected +
                 "; skipped: 1 .json");

@@ -12,7 +12,7 @@
 #include "tests/tools/subprocess.h"
 #include "tools/batch/results/done_rows.h"
 #include "tools/batch/results/shard.h"
-#include "tools/batch/sorting.h"
+#include "tools/batch/sorting/sorting.h"
 #include "tools/cli/progress.h"
 #include "vit/base/error.h"
 
@@ -181,98 +181,6 @@ TEST(Pipeline, ThrowsWhenItsThreadsCannotBeStarted) {
             "cannot start 1000 worker threads: Resource temporarily unavailable");
 }
 
-TEST(Shard, EveryPathBelongsToExactlyOneAndAllGetTheirShare) {
-  for (const size_t count : {1u, 3u, 7u}) {
-    std::vector<size_t> sizes(count);
-    for (int i = 0; i < 7000; ++i) {
-      const std::string path = "photos/IMG_" + std::to_string(i) + ".jpg";
-      size_t owners = 0;
-      for (size_t index = 0; index < count; ++index)
-        if (is_ours({index, count, {}}, path)) {
-          ++owners;
-          ++sizes[index];
-        }
-      ASSERT_EQ(owners, 1u);
-    }
-    for (const size_t size : sizes) {
-      EXPECT_GT(size, 7000 / count * 9 / 10);
-      EXPECT_LT(size, 7000 / count * 11 / 10 + 1);
-    }
-  }
-}
-
-TEST(Shard, HashStaysTheSameInEveryVersion) {
-  EXPECT_EQ(path_hash(""), 17665956581633026203u);
-  EXPECT_EQ(path_hash("photos/cat.jpg"), 8793030459525778587u);
-}
-
-std::optional<Shard> shard_of(std::vector<const char*> words,
-                              const std::map<std::string, std::string>& environment) {
-  cxxopts::Options options("test");
-  add_shard_options(options);
-  return find_shard(parse(options, words), [&](const char* name) -> const char* {
-    const auto found = environment.find(name);
-    return found == environment.end() ? nullptr : found->second.c_str();
-  });
-}
-
-TEST(Shard, ComesFromTheOptionOrTheLauncher) {
-  EXPECT_EQ(shard_of({}, {}), std::nullopt);
-  EXPECT_EQ(shard_of({"--shard", "2/7"}, {}), (Shard{2, 7, {}}));
-  EXPECT_EQ(shard_of({}, {{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}}), (Shard{1, 4, {}}));
-  EXPECT_EQ(shard_of({}, {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "1"}}), std::nullopt);
-  EXPECT_EQ(shard_of({}, {{"OMPI_COMM_WORLD_RANK", "2"}, {"OMPI_COMM_WORLD_SIZE", "3"}}),
-            (Shard{2, 3, {}}));
-  EXPECT_EQ(shard_of({"--shards", "5"}, {{"JOB_COMPLETION_INDEX", "4"}}), (Shard{4, 5, {}}));
-  // Open MPI under Slurm: one task per node, many ranks.
-  EXPECT_EQ(shard_of({}, {{"SLURM_PROCID", "0"},
-                          {"SLURM_NTASKS", "1"},
-                          {"OMPI_COMM_WORLD_RANK", "2"},
-                          {"OMPI_COMM_WORLD_SIZE", "3"}}),
-            (Shard{2, 3, {}}));
-  EXPECT_EQ(shard_of({"--shard", "0/1"}, {{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}}),
-            (Shard{0, 1, {}}));
-}
-
-TEST(Shard, RefusesWhatDoesNotGoTogether) {
-  const auto message = [](std::vector<const char*> words,
-                          const std::map<std::string, std::string>& environment) {
-    try {
-      shard_of(words, environment);
-      return std::string("accepted");
-    } catch (const UsageError& error) {
-      return std::string(error.what());
-    }
-  };
-  EXPECT_EQ(message({"--shard", "3/3"}, {}),
-            "option '--shard' got '3/3', but the 3 parts are 0 to 2");
-  for (const auto* bad : {"1", "a/b", "/", "1/0", "-1/3", "1/3x", ""})
-    EXPECT_EQ(message({"--shard", bad}, {}), "option '--shard' got '" + std::string(bad) +
-                                                 "', expected I/N such as 0/4: part 0 of 4");
-  EXPECT_EQ(message({}, {{"JOB_COMPLETION_INDEX", "1"}}),
-            "the variable JOB_COMPLETION_INDEX is set, but the number of parts is not; give "
-            "--shards N, the job's completions, or --shard 0/1 to take everything");
-  EXPECT_EQ(message({"--shards", "3"}, {{"JOB_COMPLETION_INDEX", "3"}}),
-            "the variable JOB_COMPLETION_INDEX is 3, but there are 3 parts");
-  EXPECT_EQ(message({"--shards", "3"}, {{"SLURM_PROCID", "1"}, {"SLURM_NTASKS", "4"}}),
-            "option '--shards' got 3, but SLURM_NTASKS is 4");
-  EXPECT_EQ(message({"--shards", "3"}, {}),
-            "--shards 3 given, but none of the variables SLURM_PROCID, OMPI_COMM_WORLD_RANK and "
-            "JOB_COMPLETION_INDEX gives the index of this part; give --shard I/3");
-  EXPECT_EQ(message({"--shards", "3", "--shard", "0/3"}, {}),
-            "--shard and --shards given, expected one of them");
-}
-
-TEST(Shard, HasAFileOfItsOwnName) {
-  EXPECT_EQ(shard_file("a/out.csv", {2, 7, {}}), "a/out-00002-of-00007.csv");
-  const auto name = parse_shard_file("a/out-00002-of-00007.csv");
-  ASSERT_TRUE(name);
-  EXPECT_EQ(name->output, "a/out.csv");
-  EXPECT_EQ(name->shard, (Shard{2, 7, {}}));
-  for (const auto* other : {"out.csv", "out-00007-of-00007.csv", "out-2-of-7.csv", "-of-.csv"})
-    EXPECT_FALSE(parse_shard_file(other)) << other;
-}
-
 /// What contains() says of each path, after a file with rows for `stored`.
 std::vector<bool> known(const std::vector<std::string>& stored,
                         const std::vector<std::string>& listing, std::uint64_t* unlisted) {
@@ -331,10 +239,26 @@ TEST(Progress, SaysHowFarHowFastAndHowLong) {
 }
 
 TEST(Sorting, MakesFoldersThatEveryFileSystemTakes) {
-  EXPECT_THAT(class_folders({"tabby, tabby cat", "a/b", "..", "", "crane", "crane", "x\ny "}, 8),
-              ElementsAre("tabby, tabby cat", "a_b", "_..", "_", "crane (4)", "crane (5)", "x_y",
-                          "class 7"));
+  EXPECT_EQ(class_folders({"tabby, tabby cat", "a/b", "..", "", "crane", "crane", "x\ny "}, 8),
+            (ClassFolders{{0, "tabby, tabby cat"},
+                          {1, "a_b"},
+                          {2, "_.."},
+                          {3, "_"},
+                          {4, "crane (4)"},
+                          {5, "crane (5)"},
+                          {6, "x_y"},
+                          {7, "class 7"}}));
   EXPECT_EQ(class_folders({std::string(300, 'x')}, 1)[0].size(), 200u);
+}
+
+TEST(Sorting, KeepsTheFoldersBelowTheLongestBase) {
+  EXPECT_EQ(kept_folders("traps/cam1/100/x.jpg", {"traps"}), "cam1/100");
+  EXPECT_EQ(kept_folders("./traps//cam1/x.jpg", {"traps/", "."}), "cam1");
+  EXPECT_EQ(kept_folders("/a/b/x.jpg", {"/a/b"}), "");
+  EXPECT_EQ(kept_folders("elsewhere/x.jpg", {"traps"}), "");
+  EXPECT_EQ(kept_folders("d/s.tar!/cam/x.jpg", {"d"}), "s.tar/cam");
+  EXPECT_EQ(kept_folders("d/s.tar!/cam/x.jpg", {"d/s.tar!"}), "cam");
+  EXPECT_EQ(kept_folders("d/.hidden/x.jpg", {"d"}), "_.hidden");
 }
 
 TEST(DoneRows, AreReadNoFurtherOnceTheRunIsToStop) {

@@ -61,12 +61,11 @@ TEST(DamagedOutput, IsNotTakenForOtherOptionsWhereTheHeaderIsDamaged) {
     const Folder folder;
     write_images(folder, 6);
     ASSERT_EQ(run_into(folder, name).status, 0);
-    const std::string header = name + (name == "f.npy" ? ".jsonl" : "");
+    const std::string header =
+        name == "r.db" ? name : name + (name == "f.npy" ? ".jsonl" : "") + ".run.json";
     const std::string whole = read_file(folder.path(header));
     std::string flipped = whole;
-    const size_t place = flipped.find("\"exif\"\":\"\"apply") != flipped.npos
-                             ? flipped.find("\"exif\"\":\"\"apply") + 12
-                             : flipped.find("\"exif\":\"apply") + 9;
+    const size_t place = flipped.find("\"exif\":\"apply") + 9;
     ASSERT_EQ(flipped[place], 'p') << name << flipped.substr(place - 9, 20);
     flipped[place] ^= 1;
     folder.write(header, flipped);
@@ -101,7 +100,7 @@ TEST(CsvSafe, GoesOnWithCsvThatIsSafeForSpreadsheets) {
   const std::string name = "r.csv", output = folder.path(name);
   ASSERT_EQ(run_into(folder, name, {"--csv-safe"}).status, 0);
   const std::string whole = read_file(output);
-  EXPECT_THAT(whole, HasSubstr("\"\"csv_safe\"\":true"));
+  EXPECT_THAT(read_file(output + ".run.json"), HasSubstr("\"csv_safe\":true"));
   folder.write("r.csv", whole.substr(0, whole.size() - 90));
   ASSERT_EQ(run_into(folder, name, {"--csv-safe"}).status, 0);
   EXPECT_EQ(read_file(output), whole);

@@ -79,6 +79,21 @@ TEST(Embed, KnowsClassMeanAndPatchTokens) {
   EXPECT_NE(mean.numbers, cls.numbers);
 }
 
+TEST(Embed, MergesTokensWhenAsked) {
+  const Folder folder;
+  const std::string image = golden_image("timm_vit");
+  const auto vector_with = [&](const std::string& tokens) {
+    const std::string output = folder.path(tokens + ".npy");
+    EXPECT_EQ(embed("timm_vit", {image, "-o", output, "--merge-tokens", tokens}).status, 0);
+    return read_npy(output).numbers;
+  };
+  const auto exact = vector_with("0"), merged = vector_with("3");
+  ASSERT_EQ(merged.size(), exact.size());
+  EXPECT_NE(merged, exact);
+  EXPECT_THAT(embed("timm_vit", {image, "-o", folder.path("x.npy"), "--merge-tokens", "100"}).err,
+              testing::HasSubstr("at most 7 can be merged"));
+}
+
 TEST(Embed, MakesVectorsOfLengthOne) {
   const Folder folder;
   const std::string image = golden_image("hf_vit");
@@ -130,6 +145,63 @@ TEST(Embed, MergesItsShards) {
   ASSERT_EQ(merged.status, 0) << merged.err;
   EXPECT_EQ(read_file(output), read_file(whole));
   EXPECT_EQ(read_file(output + ".jsonl"), read_file(whole + ".jsonl"));
+}
+
+/// What the reference's model gives: with a classifier what that reads, without one the output.
+TEST(Embed, GivesWhatTheModelPools) {
+  const Folder folder;
+  for (const std::string model :
+       {"timm_dinov2_registers", "families/dinov3_qkvb", "families/hf_dinov3", "families/pe_core",
+        "families/dinov3_small", "families/beit", "families/cait", "families/naflex_map"}) {
+    const auto expected = test::read_golden(golden(model) + "/expected.safetensors");
+    const bool named = expected.contains("pooled");
+    const auto& want = expected.at(named ? "pooled" : "logits").values;
+    std::vector<std::string> words{golden_image(model), "-o", folder.path("f.npy"), "--restart"};
+    if (named) words.insert(words.end(), {"--features", "pooled"});
+    const Finished finished = embed(model, words);
+    ASSERT_EQ(finished.status, 0) << finished.err;
+    const Array features = read_npy(folder.path("f.npy"));
+    ASSERT_EQ(features.numbers.size(), want.size()) << model;
+    float largest = 0.0f;
+    for (const float value : want) largest = std::max(largest, std::abs(value));
+    for (size_t i = 0; i < want.size(); ++i)
+      EXPECT_NEAR(features.numbers[i], want[i], 1e-5f * largest) << model;
+  }
+}
+
+TEST(Embed, OfModelsWithoutAClassifierIsTheirOutput) {
+  const Folder folder;
+  const std::string model = "families/dinov3_qkvb", image = golden_image(model);
+  const auto row = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {image, "-o", folder.path("f.npy"), "--restart"});
+    EXPECT_EQ(embed(model, more).status, 0);
+    return read_npy(folder.path("f.npy")).numbers;
+  };
+  EXPECT_EQ(row({}), row({"--features", "pooled"}));
+  EXPECT_EQ(row({"--features", "cls-and-mean"}).size(), 2 * row({}).size());
+}
+
+TEST(Embed, RunsEachImageOnAGridOfItsOwnAspectRatio) {
+  const Folder folder;
+  const std::string model = "families/naflex_map", image = golden_image(model);
+  const auto expected = test::read_golden(golden(model) + "/expected_sequence_24.safetensors");
+  const auto& want = expected.at("pooled").values;
+  const Finished finished = embed(
+      model, {image, "-o", folder.path("f.npy"), "--features", "pooled", "--max-patches", "24"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const Array features = read_npy(folder.path("f.npy"));
+  ASSERT_EQ(features.numbers.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(features.numbers[i], want[i], 1e-4);
+
+  const auto refusal = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {image, "-o", "-", "--max-patches", "24"});
+    return embed(model, more);
+  };
+  EXPECT_THAT(refusal({"--image-size", "64"}).err,
+              HasSubstr("--max-patches and --image-size given, expected one of them"));
+  EXPECT_THAT(refusal({"--features", "patches"}).err,
+              HasSubstr("--max-patches gives images different numbers of patches"));
+  EXPECT_EQ(refusal({"--features", "patches"}).status, 2);
 }
 
 TEST(Embed, SaysWhatAModelDoesNotHave) {

@@ -20,7 +20,7 @@ std::vector<std::string> numbered(const std::string& output) {
   const std::string text = content_of(output.ends_with(".npy") ? output + ".jsonl" : output);
   const std::regex pattern(output.ends_with(".csv") ? R"(\n(\d+),[^,\n]*/([^,/\n]*),)"
                            : output.ends_with(".db")
-                               ? R"(\n\d+\|(\d+)\|[^|\n]*/([^|/\n]*)\|)"
+                               ? R"(\d+\|(\d+)\|[^|\n]*/([^|/\n]*)\|(?:ok|failed))"
                                : R"lit("number":(\d+),"path":"[^"]*/([^"/]*)")lit");
   std::vector<std::string> rows;
   for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)

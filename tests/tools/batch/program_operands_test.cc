@@ -17,12 +17,13 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 const std::string kExpected =
-    "no image in it, expected files that end in .jpg, .png, .webp, .bmp or .tif";
+    "no image in it, expected files that end in .jpg, .png, .webp, .bmp, .tif, .gif, .heic or "
+    ".avif";
 
 TEST(Operands, ThatNameNothingAreAnErrorBeforeAnythingIsDone) {
   const Folder folder;
   write_images(folder, 3);
-  folder.write("heic/a.heic", "");
+  folder.write("raw/a.nef", "");
   const std::string output = folder.path("r.csv"), in = folder.path("in");
   ASSERT_EQ(batch({in, "-o", output}).status, 0);
   const std::string before = read_file(output);
@@ -36,7 +37,7 @@ TEST(Operands, ThatNameNothingAreAnErrorBeforeAnythingIsDone) {
                         folder.path("phtos/"),
                         in,
                         folder.path("in/*.JPG"),
-                        folder.path("heic"),
+                        folder.path("raw"),
                         "-o",
                         *command == 'b' ? output : folder.path("r.npy")};
       call.arguments.insert(call.arguments.end(), more.begin(), more.end());
@@ -45,8 +46,8 @@ TEST(Operands, ThatNameNothingAreAnErrorBeforeAnythingIsDone) {
       EXPECT_EQ(finished.err, "vit: 3 of 4 inputs name nothing:\n  " + folder.path("phtos/") +
                                   ": no such file or folder\n  " + folder.path("in/*.JPG") +
                                   ": no file or folder matches this pattern\n  " +
-                                  folder.path("heic") + ": " + kExpected +
-                                  "; skipped: 1 .heic\nvit: see 'vit " + command + " --help'\n");
+                                  folder.path("raw") + ": " + kExpected +
+                                  "; skipped: 1 .nef\nvit: see 'vit " + command + " --help'\n");
     }
   EXPECT_EQ(read_file(output), before);
   EXPECT_FALSE(fs::exists(folder.path("r.npy")));
@@ -98,9 +99,9 @@ TEST(Batch, FailsWhenNoRowSucceeded) {
 TEST(Batch, SaysWhichFilesItSkipped) {
   const Folder folder;
   write_images(folder, 2);
-  for (const auto* name : {"in/a.HEIC", "in/b.heic", "in/c/d.mp4", "in/README", "in/.hidden.mp4"})
+  for (const auto* name : {"in/a.NEF", "in/b.nef", "in/c/d.mp4", "in/README", "in/.hidden.mp4"})
     folder.write(name, "x");
-  const std::string skipped = "; skipped: 2 .heic, 1 .mp4, 1 with no ending\n";
+  const std::string skipped = "; skipped: 2 .nef, 1 .mp4, 1 with no ending\n";
   for (const auto& [command, output] :
        {std::pair{"batch", "r.csv"}, {"batch", "r.csv"}, {"batch", "-"}, {"embed", "r.npy"}}) {
     Call call;
@@ -114,7 +115,7 @@ TEST(Batch, SaysWhichFilesItSkipped) {
   }
   ASSERT_EQ(batch({folder.path("in"), "-o", folder.path("s.csv"), "--shard", "0/1"}).status, 0);
   const auto marker = nlohmann::json::parse(read_file(folder.path("s-00000-of-00001.csv.done")));
-  EXPECT_EQ(marker["skipped"].dump(), R"({".heic":2,".mp4":1,"no ending":1})");
+  EXPECT_EQ(marker["skipped"].dump(), R"({".mp4":1,".nef":2,"no ending":1})");
   EXPECT_EQ(run({"join", folder.path("s.csv")}).status, 0);
 }
 

@@ -61,6 +61,7 @@ TEST(Places, ARowThatFailedTwiceIsTriedOnceMoreWhenItsFileIsRepaired) {
   // As a retry leaves it that was killed before its rows took their places.
   EXPECT_EQ(run_into(folder, "again.csv").status, 1);
   fs::rename(folder.path("again.csv"), folder.path("r.csv.retry"));
+  fs::rename(folder.path("again.csv.run.json"), folder.path("r.csv.retry.run.json"));
   fs::rename(folder.path("again.csv.sums"), folder.path("r.csv.retry.sums"));
   folder.write("in/a.bmp", image_bytes());
   const Finished retried = run_into(folder, "r.csv", {"--retry-failed"});

@@ -1,4 +1,4 @@
-/// Many machines: parts that make up the whole, for real under mpirun and GNU parallel.
+/// Many machines: parts that make up the whole, for real under mpirun, Slurm and GNU parallel.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -59,13 +59,18 @@ TEST(Shards, ComeFromTheEnvironmentOfTheirLauncher) {
   write_images(folder, 12);
   const std::string expected = one_run(folder, "one.csv");
   const std::vector<std::pair<std::string, std::vector<std::string>>> launchers{
-      {"slurm", {"SLURM_PROCID=#", "SLURM_NTASKS=2"}},
+      {"slurm", {"SLURM_PROCID=#", "SLURM_STEP_NUM_TASKS=2"}},
+      {"array", {"SLURM_ARRAY_TASK_ID=#", "SLURM_ARRAY_TASK_COUNT=2"}},
+      {"cloud", {"CLOUD_RUN_TASK_INDEX=#", "CLOUD_RUN_TASK_COUNT=2"}},
+      {"aws", {"AWS_BATCH_JOB_ARRAY_INDEX=#", "AWS_BATCH_JOB_ARRAY_SIZE=2"}},
       {"mpi", {"OMPI_COMM_WORLD_RANK=#", "OMPI_COMM_WORLD_SIZE=2"}},
+      {"pbs", {"PBS_ARRAY_INDEX=#"}},
       {"kubernetes", {"JOB_COMPLETION_INDEX=#"}}};
   for (const auto& [name, variables] : launchers) {
     for (const char index : {'0', '1'}) {
       Call call = batch_call({folder.path("in"), "-o", folder.path(name + ".csv")});
-      if (name == "kubernetes") call.arguments.insert(call.arguments.end(), {"--shards", "2"});
+      if (name == "kubernetes" || name == "pbs")
+        call.arguments.insert(call.arguments.end(), {"--shards", "2"});
       call.environment = variables;
       call.environment[0].back() = index;
       const Finished finished = run(call);
@@ -91,6 +96,57 @@ TEST(Shards, RunUnderMpirun) {
   const Finished merged = run({"join", folder.path("r.csv")});
   ASSERT_EQ(merged.status, 0) << merged.err;
   EXPECT_EQ(read_file(folder.path("r.csv")), expected);
+}
+
+TEST(Shards, RunUnderMpich) {
+  if (!on_path("mpiexec.hydra")) GTEST_SKIP() << "MPICH (Debian: mpich) is not installed";
+  const Folder folder;
+  write_images(folder, 40);
+  const std::string expected = one_run(folder, "one.csv");
+  Call call = batch_call({folder.path("in"), "-o", folder.path("r.csv")});
+  call.program = "mpiexec.hydra";
+  call.arguments.insert(call.arguments.begin(), {"-n", "3", test::program()});
+  const Finished finished = run(call);
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  ASSERT_TRUE(fs::exists(folder.path("r-00002-of-00003.csv")));
+  ASSERT_EQ(run({"join", "-q", folder.path("r.csv")}).status, 0);
+  EXPECT_EQ(read_file(folder.path("r.csv")), expected);
+}
+
+/// Runs a shell script under a Slurm of its own; `vit` in it is the program.
+Finished under_slurm(const Folder& folder, const std::string& script) {
+  Call call;
+  call.program = (test::source_dir() / "tests/tools/batch/with_slurm.sh").string();
+  call.arguments = {folder.path("slurm"), "bash", "-euc",
+                    "cd '" + folder.path() + "'; PATH='" +
+                        fs::path(test::program()).parent_path().string() + "':$PATH; " + script};
+  return run(call);
+}
+
+TEST(Shards, RunUnderSlurm) {
+  const Folder folder;
+  write_images(folder, 40);
+  const std::string expected = one_run(folder, "one.csv");
+  const std::string batch = "vit batch -m " + golden("hf_vit") + " -k 2 " + folder.path("in");
+  const auto submit = [&](const std::string& options, const std::string& command) {
+    return "sbatch -Q -W -o log-%j-%t.txt " + options + " --wrap '" + command + "'; ";
+  };
+  const Finished finished =
+      under_slurm(folder, "srun -n 3 " + batch + " -o tasks.csv; " +
+                              submit("--array=1-5:2", batch + " -o array.csv") +
+                              submit("--array=0-1 -n 2", "srun " + batch + " -o both.csv") +
+                              submit("-n 2", batch + " -o script.csv"));
+  if (finished.status == 77) GTEST_SKIP() << finished.err;
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("vit: part 2 of 3, counted from 0, by SLURM_PROCID; "
+                                      "--shards 1 takes everything\n"));
+  for (const std::string name : {"tasks", "array", "both"}) {
+    const Finished merged = run({"join", folder.path(name + ".csv")});
+    ASSERT_EQ(merged.status, 0) << merged.err;
+    EXPECT_THAT(merged.err, HasSubstr(name == "both" ? "of 4 shards" : "of 3 shards"));
+    EXPECT_EQ(read_file(folder.path(name + ".csv")), expected) << name;
+  }
+  EXPECT_EQ(read_file(folder.path("script.csv")), expected) << "the script runs once";
 }
 
 TEST(Shards, RunUnderGnuParallel) {
@@ -137,6 +193,7 @@ TEST(Merge, RefusesWhatIsNotTheWhole) {
   folder.write("r-00001-of-00003.csv", rows.substr(0, rows.rfind('\n', rows.size() - 2) + 1));
   EXPECT_THAT(message(), HasSubstr("but its marker says"));
   folder.write("r-00001-of-00003.csv", read_file(files[0]));
+  folder.write("r-00001-of-00003.csv.run.json", read_file(files[0] + ".run.json"));
   EXPECT_THAT(message(), HasSubstr("is shard 0 of 3 by its header; was it renamed?"));
 
   shard(folder, "r.csv", 1, 3, {"-k", "1", "--restart"});
@@ -158,8 +215,9 @@ TEST(Merge, RefusesHeadersAndMarkersThatMakeNoSense) {
   const Folder folder;
   write_images(folder, 6);
   const std::string file = shard(folder, "r.jsonl", 0, 1), name = "r-00000-of-00001.jsonl";
-  fs::remove(file + ".sums");
-  const std::string rows = read_file(file), marker = read_file(file + ".done");
+  const std::string summed = read_file(file + ".run.json");
+  const std::string rows = summed.substr(0, summed.find(",\"crc32\"")) + "}\n",
+                    marker = read_file(file + ".done");
   const auto message = [&] {
     const Finished finished = run({"join", folder.path("r.jsonl")});
     EXPECT_EQ(finished.status, 1);
@@ -169,7 +227,7 @@ TEST(Merge, RefusesHeadersAndMarkersThatMakeNoSense) {
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string text = rows;
     text.replace(text.find(from), from.size(), to);
-    folder.write(name, text);
+    folder.write(name + ".run.json", text);
     return message();
   };
   EXPECT_EQ(with("\"top\":2", "\"top\":4000000000"),
@@ -182,11 +240,11 @@ TEST(Merge, RefusesHeadersAndMarkersThatMakeNoSense) {
             "vit: " + file + ": its header is damaged: options is [{}]\n");
   EXPECT_EQ(with("\"index\":0", "\"index\":[]"),
             "vit: " + file + ": is not the file of a shard: its header names none\n");
-  EXPECT_EQ(with("\"header\":{", "\"header\":7,\"more\":{"),
+  EXPECT_EQ(with("{", "7,{"),
             "vit: " + file +
                 ": its header is damaged, it is not a JSON object; start again with "
                 "--restart\n");
-  folder.write(name, rows);
+  folder.write(name + ".run.json", rows);
   for (const auto* damaged : {"", "[1,", "7", "[]", R"({"rows":"6","listed":6})",
                               R"({"rows":6,"listed":-1})", R"({"rows":6})"}) {
     folder.write(name + ".done", damaged);

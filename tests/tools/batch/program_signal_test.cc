@@ -65,7 +65,8 @@ class Photographs {
     return photograph(100 + 37 * (i % 13), 80 + 53 * (i % 7), static_cast<unsigned>(i + 1));
   }
   void write(size_t i, const std::string& bytes) const {
-    folder_.write("in/" + std::to_string(100 + i) + ".png", bytes);
+    const std::string path = folder_.write("in/" + std::to_string(100 + i) + ".png", bytes);
+    fs::last_write_time(path, {});  // which is in the rows, too
   }
 
   Folder folder_;
@@ -86,7 +87,8 @@ void remove_files(const std::string& file) {
     for (const auto* more : {"", "-wal", "-shm"}) fs::remove(file + ending + more);
   for (const auto* ending :
        {".retry", ".retry.jsonl", ".retry-wal", ".retry-shm", ".new", ".sums", ".jsonl.sums",
-        ".retry.sums", ".retry.jsonl.sums", ".new.sums", ".done.before"})
+        ".retry.sums", ".retry.jsonl.sums", ".new.sums", ".done.before", ".run.json",
+        ".jsonl.run.json", ".retry.run.json", ".retry.jsonl.run.json", ".new.run.json"})
     fs::remove(file + ending);
 }
 
@@ -104,6 +106,9 @@ Call call_of(const Folder& folder, const Case& one, bool retry) {
   if (retry) call.arguments.push_back("--retry-failed");
   return call;
 }
+
+/// What the files of a run are called after its output.
+constexpr const char* kParts[]{"", ".jsonl", ".run.json", ".jsonl.run.json"};
 
 /// Everything that a run leaves.
 std::string result_of(const Folder& folder, const Case& one, const Finished& finished) {
@@ -124,11 +129,12 @@ void prepare(const Photographs& photographs, const Case& one) {
     const Finished finished = run(call_of(photographs.folder(), one, false));
     photographs.repair();
     if (finished.status != 0) throw std::runtime_error(finished.err);
-    fs::rename(file, kept);
-    if (one.format == "npy") fs::rename(file + ".jsonl", kept + ".jsonl");
+    for (const auto* part : kParts)
+      if (fs::exists(file + part)) fs::rename(file + part, kept + part);
   }
-  fs::copy_file(kept, file);
-  if (one.format == "npy") fs::copy_file(kept + ".jsonl", file + ".jsonl");
+  for (const auto* part : kParts)
+    if (fs::exists(kept + part))
+      fs::copy_file(kept + part, file + part, fs::copy_options::overwrite_existing);
 }
 
 std::vector<Case> cases(const Photographs& photographs) {

@@ -78,7 +78,7 @@ TEST(Results, AreTextThatOthersCanRead) {
                     jsonl = read_file(folder.path("r.jsonl"));
   EXPECT_TRUE(is_utf8(csv));
   EXPECT_THAT(csv, HasSubstr("number,path,status,reason,class_1,label_1,probability_1,class_2,"
-                             "label_2,probability_2,path_hex\n0,,header,"));
+                             "label_2,probability_2,path_hex\n1,plain.jpg,ok,,3,"));
   EXPECT_THAT(csv,
               HasSubstr("\n1,plain.jpg,ok,,3,\"cat, \"\"tabby\"\"\",0.1,1,\"dog\nhouse\",1e-12,"
                         "\n"));
@@ -86,24 +86,118 @@ TEST(Results, AreTextThatOthersCanRead) {
   std::istringstream lines(jsonl);
   std::vector<nlohmann::json> rows;
   for (std::string line; std::getline(lines, line);) rows.push_back(nlohmann::json::parse(line));
-  ASSERT_EQ(rows.size(), 6u);
-  EXPECT_EQ(rows[0]["header"]["vit"], "1");
-  EXPECT_EQ(rows[3]["path"], "caf\xEF\xBF\xBD.jpg");
-  EXPECT_EQ(rows[3]["path_hex"], "636166e92e6a7067");
-  EXPECT_EQ(rows[1]["predictions"][0]["label"], "cat, \"tabby\"");
-  EXPECT_EQ(rows[4]["reason"], "cannot, \"really\"");
+  ASSERT_EQ(rows.size(), 5u) << "nothing but rows";
+  EXPECT_EQ(rows[2]["path"], "caf\xEF\xBF\xBD.jpg");
+  EXPECT_EQ(rows[2]["path_hex"], "636166e92e6a7067");
+  EXPECT_EQ(rows[0]["predictions"][0]["label"], "cat, \"tabby\"");
+  EXPECT_EQ(rows[3]["reason"], "cannot, \"really\"");
 }
 
 TEST(Results, HaveAsManyFieldsInEveryLineOfCsv) {
   Row few = row(7, "x");
   few.predictions.pop_back();
   const auto fields = [](const std::string& record) { return csv_fields(record)->size(); };
-  const std::string start = opening(TextFormat::kCsv, kShape, kHeader);
-  EXPECT_EQ(fields(start.substr(0, start.find('\n') + 1)), 11u);
-  EXPECT_EQ(fields(start.substr(start.find('\n') + 1)), 11u);
+  const std::string start = opening(TextFormat::kCsv, kShape);
+  EXPECT_EQ(fields(start), 11u);
   EXPECT_EQ(fields(to_record(TextFormat::kCsv, kShape, few)), 11u);
   for (const auto& each : awkward_rows())
     EXPECT_EQ(fields(to_record(TextFormat::kCsv, kShape, each)), 11u);
+}
+
+/// The first record of files of earlier versions is the header.
+std::string with_header_record(const std::string& rows, ResultKind kind) {
+  if (kind == ResultKind::kJsonl)
+    return R"({"number":0,"status":"header","header":)" + kHeader + "}\n" + rows;
+  const size_t line = rows.find('\n') + 1;
+  return rows.substr(0, line) + "0,,header," + csv_field(kHeader) + ",,,,,,,\n" + rows.substr(line);
+}
+
+TEST(Results, OfEarlierVersionsAreReadAndResumed) {
+  for (const auto* name : {"r.csv", "r.jsonl"}) {
+    const Folder folder;
+    const auto kind = *result_kind(name);
+    const std::string path = folder.path(name);
+    write_awkward(path, kind);
+    const std::string old = with_header_record(read_file(path), kind);
+    std::filesystem::remove(path + ".run.json");
+    std::filesystem::remove(path + ".sums");
+    folder.write(name, old);
+    {
+      Results results(path, kind, kShape);
+      EXPECT_EQ(results.read_header(), kHeader) << name;
+      EXPECT_EQ(paths_in(results), kAwkward) << name;
+      results.append(row(6, "new.jpg"));
+      results.finish();
+    }
+    EXPECT_TRUE(read_file(path).starts_with(old)) << name;
+    EXPECT_FALSE(std::filesystem::exists(path + ".run.json"));
+  }
+}
+
+TEST(Results, WithoutTheirHeaderAreReadButNotResumed) {
+  const Folder folder;
+  const std::string path = folder.path("r.csv");
+  write_awkward(path, ResultKind::kCsv);
+  const std::string whole = read_file(path);
+  std::filesystem::remove(path + ".run.json");
+  Results copy(path, ResultKind::kCsv, kShape, {.read_only = true});
+  EXPECT_EQ(copy.read_header(), R"({"options":{"top":2}})") << "by the columns";
+  EXPECT_EQ(paths_in(copy), kAwkward);
+  Results resumed(path, ResultKind::kCsv, kShape);
+  try {
+    resumed.read_header();
+    FAIL() << "resumed without knowing what made the rows";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.what(), path +
+                                ": has rows, but r.csv.run.json, which says what made them, is "
+                                "missing; put it beside the file, or give another name");
+  }
+  EXPECT_EQ(read_file(path), whole);
+}
+
+TEST(Results, KeepTheStampAndTheFactsOfAPhotograph) {
+  const RowShape shape{.top = 2, .csv_safe = true, .stamps = true, .facts = true};
+  for (const auto* name : {"r.csv", "r.jsonl", "r.db"}) {
+    const Folder folder;
+    const auto kind = *result_kind(name);
+    Row full = row(1, "a.jpg"), empty = row(2, "b.jpg", "is empty");
+    full.stamp = {1234, 1'715'934'600'123'456'000};
+    full.facts = {"2024-05-17T08:30:00", "=Camera, \"X\"", -33.5, 151.25};
+    const auto kind_shape =
+        kind == ResultKind::kCsv ? shape : RowShape{.top = 2, .stamps = true, .facts = true};
+    Results results(folder.path(name), kind, kind_shape);
+    results.read_header();
+    results.start(kHeader);
+    results.append(full);
+    results.append(empty);
+    results.finish();
+    Results again(folder.path(name), kind, kind_shape);
+    again.read_header();
+    const auto stored = again.next();
+    ASSERT_TRUE(stored) << name;
+    EXPECT_EQ(stored->stamp.bytes, 1234u);
+    EXPECT_EQ(stored->stamp.time, full.stamp.time) << name;
+    EXPECT_EQ(stored->facts.taken, full.facts.taken);
+    EXPECT_EQ(stored->facts.camera, full.facts.camera);
+    EXPECT_EQ(stored->facts.latitude, -33.5);
+    EXPECT_EQ(stored->facts.longitude, 151.25);
+    ASSERT_EQ(stored->predictions.size(), 2u) << name;
+    const auto failed = again.next();
+    ASSERT_TRUE(failed && failed->failed);
+    EXPECT_EQ(failed->stamp.time, 0);
+    EXPECT_EQ(failed->remark, "is empty");
+    EXPECT_FALSE(failed->facts.latitude);
+    if (kind != ResultKind::kCsv) continue;
+    EXPECT_THAT(read_file(folder.path(name)),
+                HasSubstr(",1e-12,1234,2024-05-17T08:30:00.123456Z,2024-05-17T08:30:00,"
+                          "\"'=Camera, \"\"X\"\"\",-33.500000,151.250000,\n"));
+  }
+}
+
+TEST(Stamp, IsTheTextOfAnyTime) {
+  for (const std::int64_t time : {0L, -1'000L, 1'715'934'600'123'456'000L, 253402300799'000'000L})
+    EXPECT_EQ(parse_time(time_text(time)), time) << time_text(time);
+  EXPECT_EQ(parse_time("17/05/2024 08:30"), std::nullopt) << "as Excel rewrites it";
 }
 
 /// Cut at every byte, each file is gone on with and ends the same.

@@ -1,4 +1,4 @@
-#include "tools/eval/class_names.h"
+#include "tools/cli/class_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,6 +31,33 @@ TEST(ClassNames, MatchByNameWhateverItsCaseAndGaps) {
   EXPECT_THAT(pets().find("tabby"), Optional(0u));
   EXPECT_EQ(pets().find("golden"), std::nullopt);
   EXPECT_EQ(pets().find(""), std::nullopt);
+}
+
+TEST(ClassNames, SuggestByMeaningBeforeLetters) {
+  EXPECT_EQ(imagenet().suggestion("cat"),
+            "; kinds of cat are tabby, tiger cat, Persian cat, Siamese cat, Egyptian cat, … (7)");
+  EXPECT_EQ(imagenet().suggestion("Cats"),
+            "; kinds of Cat are tabby, tiger cat, Persian cat, Siamese cat, Egyptian cat, … (7)");
+  EXPECT_EQ(imagenet().suggestion("cart wheel"), "; did you mean 'car wheel'?") << "letters";
+  EXPECT_EQ(pets().suggestion("cat"), "; a kind of cat is tabby, tabby cat");
+  const ClassNames own("own", {"animal", "cat", "truck"}, 3);
+  EXPECT_EQ(own.suggestion("tabby"), "; it is a kind of 'cat'") << "the nearest of two";
+  EXPECT_EQ(own.suggestion("ambulance"), "") << "a car, and no truck";
+  EXPECT_THAT(imagenet().explain("cat"),
+              HasSubstr("'cat' is not a class of deit by name, WordNet id or index (0 to 999); "
+                        "kinds of cat are tabby, "));
+}
+
+TEST(ClassNames, MatchByTheWordnetIdsThatTheModelStores) {
+  const ClassNames own("own", {"car", "alligator", "thing"}, 3,
+                       {"n04285008", "n01698640", "n99999999"});
+  EXPECT_THAT(own.find("n04285008"), Optional(0u));
+  EXPECT_THAT(own.find("n01698640_American_alligator"), Optional(1u));
+  EXPECT_THAT(own.find("sports car"), Optional(0u)) << "ImageNet's name for the id";
+  EXPECT_THAT(own.find("n99999999"), Optional(2u)) << "of no ImageNet class";
+  EXPECT_EQ(own.find("n01443537"), std::nullopt);
+  ASSERT_NE(own.meaning(1), nullptr);
+  EXPECT_EQ(own.meaning(1), imagenet().meaning(50));
 }
 
 TEST(ClassNames, MatchByIndexAfterNames) {

@@ -1,5 +1,7 @@
 #include "tests/tools/random/random_command.h"
 
+#include <algorithm>
+
 #include "tools/draw/canvas.h"
 
 namespace vit::test {
@@ -56,10 +58,16 @@ Words some_images(Scene& s) {
   return files;
 }
 
+void add_groups(Words& words, Scene& s) {
+  if (s.dice.once_in(5))
+    append(words, {"--groups", s.outputs.write("groups.txt", "odd = class-1, class-3\nall = *\n")});
+}
+
 Words classify(Scene& s) {
   Words words{"classify", "-m", s.model, "-k", std::to_string(s.dice.between(1, 9))};
   if (s.dice.coin()) words.push_back("--json");
   if (s.dice.once_in(3)) words.push_back("--logits");
+  add_groups(words, s);
   if (s.dice.once_in(4)) append(words, {"--temperature", s.dice.coin() ? "0.01" : "50"});
   if (s.dice.once_in(4))
     append(words, {"--disable-heads",
@@ -82,6 +90,7 @@ Words batch(Scene& s) {
   if (s.dice.once_in(3)) append(words, {"-k", std::to_string(s.dice.between(1, 9))});
   if (s.dice.once_in(4)) append(words, {"--min-probability", "0.3"});
   if (s.dice.once_in(4)) append(words, {"--copy-to", s.outputs.path("sorted")});
+  add_groups(words, s);
   add_model_options(words, s);
   add_merge(words, s);
   append(words, some_images(s));
@@ -97,7 +106,8 @@ Words embed(Scene& s) {
       "-o",
       s.dice.one_of<std::string>({s.outputs.path("rows.npy"), s.outputs.path("rows.jsonl"), "-"})};
   if (s.dice.coin())
-    append(words, {"--features", s.dice.one_of<std::string>({"cls", "mean", "patches"})});
+    append(words, {"--features", s.dice.one_of<std::string>(
+                                     {"cls", "mean", "cls-and-mean", "pooled", "patches"})});
   if (s.dice.once_in(3)) words.push_back("--normalize");
   add_model_options(words, s);
   append(words, some_images(s));
@@ -108,6 +118,7 @@ Words eval(Scene& s) {
   Words words{"eval", "-m", s.model};
   if (s.dice.coin()) words.push_back("--json");
   if (s.dice.once_in(3)) append(words, {"-o", s.outputs.path("report")});
+  add_groups(words, s);
   add_model_options(words, s);
   std::string list = "file,label\n";
   for (const auto* image : kImages)
@@ -197,6 +208,40 @@ tools::Image random_image(size_t width, size_t height, Dice& dice) {
   return image;
 }
 
+Words index(Scene& s) {
+  Words words{"index", "-q", "-m", s.model, "-o", s.outputs.path("photos.index")};
+  if (s.dice.once_in(3))
+    append(words, {"--features", s.dice.one_of<std::string>({"cls", "mean", "output"})});
+  if (s.dice.once_in(3)) words.push_back("--half");
+  add_model_options(words, s);
+  append(words, some_images(s));
+  return words;
+}
+
+/// A command that reads the file of an index.
+Words read_index(const std::string& file, Scene& s) {
+  Dice& dice = s.dice;
+  const std::string image = s.images.path(dice.one_of<std::string>({kImages[0], kImages[3]}));
+  Words words = dice.one_of<Words>({{"search", file, "--image", image},
+                                    {"search", file, "cat", "-", "image:" + image},
+                                    {"duplicates", file, "--threshold", dice.coin() ? "0" : "0.9"},
+                                    {"cluster", file, "-k", std::to_string(dice.between(1, 5))},
+                                    {"pick", file, std::to_string(dice.between(1, 5))},
+                                    {"pick", file, "2", "-m", s.model}});
+  if (dice.coin())
+    append(words, {"-o", s.outputs.path(dice.one_of<std::string>({"a.csv", "a.json", "a.html"}))});
+  else if (dice.coin())
+    words.push_back("--json");
+  return words;
+}
+
+Words sort(const std::string& file, Scene& s) {
+  Words words{"sort", file, s.dice.coin() ? "--copy-to" : "--link-to", s.outputs.path("by class")};
+  if (s.dice.coin()) append(words, {"--min-probability", "0.5"});
+  if (s.dice.coin()) words.push_back("--keep-folders");
+  return words;
+}
+
 }  // namespace
 
 void write_random_images(const Folder& folder) {
@@ -209,11 +254,21 @@ void write_random_images(const Folder& folder) {
 }
 
 std::vector<std::string> random_command(const std::string& model, const ModelConfig& config,
-                                        const Folder& images, const Folder& outputs, Dice& dice) {
-  Scene scene{model, config, images, outputs, dice};
-  const std::vector<Words (*)(Scene&)> commands{classify,  batch, embed, eval,    attention,
+                                        const RandomFolders& folders, Dice& dice) {
+  Scene scene{model, config, folders.images, folders.outputs, dice};
+  const std::vector<Words (*)(Scene&)> commands{classify,  batch, embed, eval,    attention, index,
                                                 attention, heads, info,  convert, train};
   return dice.one_of(commands)(scene);
+}
+
+std::vector<std::string> next_random_command(const std::vector<std::string>& words,
+                                             const std::string& model, const ModelConfig& config,
+                                             const RandomFolders& folders, Dice& dice) {
+  Scene scene{model, config, folders.images, folders.outputs, dice};
+  if (words.front() == "index") return read_index(folders.outputs.path("photos.index"), scene);
+  const auto output = std::find(words.begin(), words.end(), "-o");
+  if (words.front() == "batch" && *(output + 1) != "-") return sort(*(output + 1), scene);
+  return {};
 }
 
 }  // namespace vit::test

@@ -16,6 +16,10 @@ Enum any_of(Dice& dice, int count) {
   return static_cast<Enum>(dice.below(static_cast<size_t>(count)));
 }
 
+GridSize random_grid(Dice& dice) {
+  return {dice.between(1, 6), dice.between(1, 6)};
+}
+
 /// Mostly in the usual order, sometimes in none.
 std::vector<PrefixToken> random_prefix(Dice& dice) {
   std::vector<PrefixToken> prefix;
@@ -37,11 +41,11 @@ void choose_tokens(ModelConfig& c, Dice& dice) {
   c.embedding.patch_bias = dice.coin();
   c.embedding.patch_norm = dice.once_in(4);
   c.embedding.prefix = random_prefix(dice);
-  c.embedding.positions = any_of<PositionKind>(dice, 4);
+  c.embedding.positions = any_of<PositionKind>(dice, 5);
   c.embedding.positions_cover_prefix = dice.coin();
-  c.embedding.position_grid =
-      dice.coin() ? c.embedding.grid() : GridSize{dice.between(1, 6), dice.between(1, 6)};
-  c.embedding.position_resampling = any_of<PositionResampling>(dice, 4);
+  c.embedding.position_grid = dice.coin() ? c.embedding.grid() : random_grid(dice);
+  c.embedding.position_resampling = any_of<PositionResampling>(dice, 5);
+  c.embedding.positions_keep_aspect = dice.once_in(4);
   c.embedding.norm_before_blocks = dice.once_in(4);
 }
 
@@ -55,13 +59,45 @@ void choose_encoder(ModelConfig& c, Dice& dice) {
   c.encoder.norm_eps = dice.one_of<float>({1e-6f, 1e-5f, 1e-12f, 0.0f, 1.0f});
   c.encoder.block = any_of<BlockKind>(dice, 4);
   c.encoder.branches = dice.once_in(4) ? dice.between(2, 3) : 1;
-  c.encoder.attention = dice.once_in(5) ? AttentionKind::kDifferential : AttentionKind::kStandard;
+  c.encoder.attention = dice.coin() ? AttentionKind::kStandard : any_of<AttentionKind>(dice, 3);
   c.encoder.activation = any_of<Activation>(dice, 6);
   for (bool* flag : {&c.encoder.gated_mlp, &c.encoder.qk_norm, &c.encoder.attention_norm,
                      &c.encoder.mlp_norm, &c.encoder.layer_scale})
     *flag = dice.once_in(3);
-  for (bool* flag : {&c.encoder.qkv_bias, &c.encoder.projection_bias, &c.encoder.mlp_bias})
+  for (bool* flag :
+       {&c.encoder.qkv_bias, &c.encoder.key_bias, &c.encoder.projection_bias, &c.encoder.mlp_bias})
     *flag = !dice.once_in(4);
+}
+
+void choose_rotary(RotaryConfig& rotary, Dice& dice) {
+  if (!dice.once_in(3)) return;
+  rotary.kind = any_of<RotaryKind>(dice, 4);
+  rotary.temperature = dice.one_of<float>({1e-3f, 1.0f, 100.0f, 10000.0f, 1e30f});
+  rotary.offset = dice.one_of<float>({0.0f, 0.0f, 0.5f, -3.0f, 1e30f});
+  rotary.columns_first = dice.coin();
+  rotary.split_halves = dice.coin();
+  if (dice.coin()) rotary.reference = random_grid(dice);
+  rotary.stored_periods = dice.coin();
+}
+
+void choose_relative_bias(ModelConfig& c, Dice& dice) {
+  if (!dice.once_in(3)) return;
+  RelativeBiasConfig& bias = c.encoder.relative_bias;
+  bias.kind = any_of<RelativeBiasKind>(dice, 4);
+  bias.per_block = dice.coin();
+  bias.shared = dice.coin();
+  bias.hidden = dice.between(1, 20);
+  bias.class_rows = dice.once_in(3);
+  bias.grid = dice.coin() ? c.embedding.grid() : random_grid(dice);
+  bias.resampling = any_of<RelativeResampling>(dice, 2);
+}
+
+void choose_class_layers(ModelConfig& c, Dice& dice) {
+  if (!dice.once_in(6)) return;
+  c.head.class_layers = dice.between(1, 2);
+  c.head.class_mlp_width = dice.between(1, 20);
+  c.head.pooling = Pooling::kClass;
+  c.embedding.prefix.clear();
 }
 
 void choose_head(ModelConfig& c, Dice& dice) {
@@ -69,8 +105,13 @@ void choose_head(ModelConfig& c, Dice& dice) {
   c.head.pooled_norm = dice.once_in(4);
   c.head.pooling = any_of<Pooling>(dice, 6);
   c.head.pool_prefix = dice.coin();
+  c.head.pool_heads = dice.once_in(3) ? dice.between(1, 6) : 0;
+  c.head.pool_mlp_width = dice.once_in(3) ? dice.between(1, 48) : 0;
   c.head.distilled_head = dice.once_in(4);
   c.head.pre_logits = dice.once_in(4) ? dice.between(1, 40) : 0;
+  c.head.pre_logits_tanh = dice.coin();
+  c.head.pre_logits_bias = dice.coin();
+  c.head.unit_features = dice.once_in(4);
   c.head.classes = dice.one_of<size_t>({0, 1, 2, 3, 5, 17, 100});
   c.head.head_bias = dice.coin();
   c.head.multi_label = dice.once_in(5);
@@ -124,7 +165,10 @@ ModelConfig random_config(Dice& dice) {
     config.architecture = dice.once_in(4) ? "" : "random \x1b[2J model";
     choose_tokens(config, dice);
     choose_encoder(config, dice);
+    choose_rotary(config.encoder.rotary, dice);
+    choose_relative_bias(config, dice);
     choose_head(config, dice);
+    choose_class_layers(config, dice);
     if (is_valid(config)) return config;
   }
 }

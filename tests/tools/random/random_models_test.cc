@@ -115,20 +115,29 @@ Outcome run(const std::vector<std::string>& words) {
   return {words.front(), status, output.text(), messages.text()};
 }
 
-Outcome run_seed(std::uint64_t seed, const test::Folder& images) {
+Outcome run_words(std::uint64_t seed, const std::vector<std::string>& words) {
   constexpr unsigned kSecondsBeforeItHangs = 300;
-  test::Dice dice(seed);
-  const test::Folder outputs;
-  const std::string model = outputs.path("model.safetensors");
-  const ModelConfig config = test::random_config(dice);
-  test::save_random_model(model, config, dice);
-  const auto words = test::random_command(model, config, images, outputs, dice);
   std::snprintf(last_words.data(), last_words.size(), "\nVIT_RANDOM_SEED=%llu: %s\n",
                 static_cast<unsigned long long>(seed), joined(words).c_str());
   ::alarm(kSecondsBeforeItHangs);
   const Outcome outcome = run(words);
   ::alarm(0);
   return outcome;
+}
+
+/// A random command on a random model, and one on the file that it wrote, if there is such a one.
+std::vector<Outcome> run_seed(std::uint64_t seed, const test::Folder& images) {
+  test::Dice dice(seed);
+  const test::Folder outputs;
+  const std::string model = outputs.path("model.safetensors");
+  const ModelConfig config = test::random_config(dice);
+  test::save_random_model(model, config, dice);
+  const test::RandomFolders folders{images, outputs};
+  const auto words = test::random_command(model, config, folders, dice);
+  std::vector<Outcome> outcomes{run_words(seed, words)};
+  const auto next = test::next_random_command(words, model, config, folders, dice);
+  if (!next.empty()) outcomes.push_back(run_words(seed, next));
+  return outcomes;
 }
 
 /// Texts of libraries and of std::exception, which are not meant for users.
@@ -144,7 +153,9 @@ void check(const Outcome& outcome) {
   EXPECT_LE(outcome.status, 2);
   EXPECT_TRUE(speaks_to_users(outcome.messages)) << outcome.messages;
   EXPECT_EQ(outcome.output.find("nan%"), std::string::npos) << outcome.output;
-  if (outcome.status == 0 || outcome.command == "batch" || outcome.command == "embed") return;
+  if (outcome.status == 0 || outcome.command == "batch" || outcome.command == "embed" ||
+      outcome.command == "index")
+    return;
   // Failed images of --json say why in the document, failed rows in their file.
   const bool said = outcome.messages.starts_with("vit: ") && outcome.messages.size() > 20;
   const bool in_json = outcome.output.find("\"error\"") != std::string::npos;
@@ -165,13 +176,14 @@ TEST(RandomModels, EveryCommandAnswersOrSaysWhyNot) {
   const size_t runs = one ? 1 : number_in("VIT_RANDOM_RUNS", 300);
   std::map<std::string, std::array<size_t, 3>> counts;
   for (size_t seed = first; seed < first + runs; ++seed) {
-    const Outcome outcome = run_seed(seed, images);
-    SCOPED_TRACE(last_words.data());
-    check(outcome);
-    if (one)
-      std::printf("%s%s%s", last_words.data(), outcome.output.c_str(), outcome.messages.c_str());
-    if (outcome.status >= 0 && outcome.status <= 2)
-      ++counts[outcome.command][static_cast<size_t>(outcome.status)];
+    for (const Outcome& outcome : run_seed(seed, images)) {
+      SCOPED_TRACE(last_words.data() + outcome.command);
+      check(outcome);
+      if (one)
+        std::printf("%s%s%s", last_words.data(), outcome.output.c_str(), outcome.messages.c_str());
+      if (outcome.status >= 0 && outcome.status <= 2)
+        ++counts[outcome.command][static_cast<size_t>(outcome.status)];
+    }
   }
   for (const auto& [command, by_status] : counts)
     std::printf("%-10s exit 0: %zu, exit 1: %zu, exit 2: %zu\n", command.c_str(), by_status[0],

@@ -73,6 +73,15 @@ bool Connection::send(std::string_view bytes) const {
   return true;
 }
 
+bool Connection::send_now(std::string_view bytes) const {
+  return ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+         static_cast<ssize_t>(bytes.size());
+}
+
+void Connection::finish() const {
+  ::shutdown(socket_, SHUT_WR);
+}
+
 bool Connection::fill() {
   char chunk[1 << 16];
   const ssize_t got = ::recv(socket_, chunk, sizeof(chunk), 0);
@@ -91,7 +100,10 @@ Answer Connection::read(bool to_head) {
   if (answer.status == 100) return answer;
   const size_t length = to_head ? 0 : std::stoul(answer.headers["content-length"]);
   while (buffer_.size() < length)
-    if (!fill()) return {};
+    if (!fill()) {
+      part_ = true;
+      return {};
+    }
   answer.body = buffer_.substr(0, length);
   buffer_.erase(0, length);
   return answer;

@@ -38,6 +38,12 @@ class Connection {
 
   /// False: the other side has closed the connection.
   bool send(std::string_view bytes) const;
+  /// As much as the system takes without waiting. False: not all of it.
+  bool send_now(std::string_view bytes) const;
+  /// Says that nothing more will be sent.
+  void finish() const;
+  /// Whether a part of an answer has come, of which read() did not find the end.
+  bool has_part() const { return part_ || !buffer_.empty(); }
   /// The next answer; status 0 if the connection ends before it.
   Answer read(bool to_head = false);
   Answer ask(const Ask& ask);
@@ -52,6 +58,7 @@ class Connection {
 
   int socket_ = -1;
   std::string buffer_;
+  bool part_ = false;
 };
 
 /// One request on a connection of its own.

@@ -60,7 +60,7 @@ TEST(MetricsText, CountsInBucketsThatAddUp) {
   metrics.count_request("/a", 200, 0.004);
   metrics.count_request("/a", 200, 0.005);
   metrics.count_request("/a", 504, 99.0);
-  metrics.count_images("m\"\\\n", 3);
+  metrics.count_images("m\"\\\n", 3, 0.5);
   const std::string text = metrics.text({.waiting = 4, .running = 2, .connections = 9});
   for (const auto* line : {"vit_requests_total{route=\"/a\",status=\"200\"} 2\n",
                            "vit_request_seconds_bucket{route=\"/a\",le=\"0.005\"} 2\n",

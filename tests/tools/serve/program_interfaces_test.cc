@@ -69,7 +69,7 @@ TEST(ServeEmbeddings, SayWhatIsWrong) {
   EXPECT_THAT(message("{}", 400), HasSubstr("the JSON has no \"input\""));
   EXPECT_THAT(message("[]", 400), HasSubstr("the JSON has no \"input\""));
   EXPECT_THAT(message(R"({"input": []})", 400), HasSubstr("\"input\" is empty"));
-  EXPECT_THAT(message(R"({"input": "a cat"})", 422), HasSubstr("it reads no text"));
+  EXPECT_THAT(message(R"({"input": "a cat"})", 422), HasSubstr("reads no text"));
   EXPECT_THAT(message(R"({"input": "data:,x"})", 400), HasSubstr("input[0]: expected a URL"));
   EXPECT_THAT(message(R"({"input": "data:image/png;base64,AAAA"})", 415), HasSubstr("input[0]"));
   EXPECT_THAT(message(R"({"input": "data:a;base64,", "features": "x"})", 400),
@@ -295,7 +295,7 @@ class Validator {
 };
 
 TEST(ServeOpenApi, DescribesTheAnswersAsTheyAre) {
-  const Served served({"-m", "it=" + golden("timm_vit")});
+  const Served served({"-m", "it=" + golden("timm_vit"), "-m", "words=" + two_towers()});
   const Json document = Json::parse(served.get("/openapi.json").body);
   const Validator validator(document);
   const std::string image = read_file(golden_image("timm_vit"));
@@ -310,8 +310,16 @@ TEST(ServeOpenApi, DescribesTheAnswersAsTheyAre) {
       {"/v1/classify",
        {.method = "POST", .target = "/v1/classify?logits=1", .body = image, .type = "image/png"}},
       {"/v1/classify", {.method = "POST", .target = "/v1/classify", .body = "x"}},
+      {"/v1/classify",
+       {.method = "POST", .target = "/v1/classify?model=words&labels=a,b", .body = image}},
+      {"/v1/classify", {.method = "POST", .target = "/v1/classify?model=words", .body = image}},
       {"/v1/embeddings",
        {.method = "POST", .target = "/v1/embeddings", .body = embed, .type = "application/json"}},
+      {"/v1/embeddings",
+       {.method = "POST",
+        .target = "/v1/embeddings",
+        .body = R"({"input": ["a cat"], "model": "words", "encoding_format": "base64"})",
+        .type = "application/json"}},
       {"/v1/attention",
        {.method = "POST",
         .target = "/v1/attention?format=json",
@@ -319,6 +327,7 @@ TEST(ServeOpenApi, DescribesTheAnswersAsTheyAre) {
         .type = "image/png"}},
       {"/v1/models", {.target = "/v1/models"}},
       {"/v1/models/{model}", {.target = "/v1/models/it"}},
+      {"/v1/models/{model}", {.target = "/v1/models/words"}},
       {"/v1/models/{model}", {.target = "/v1/models/none"}},
       {"/v2", {.target = "/v2"}},
       {"/v2/health/live", {.target = "/v2/health/live"}},

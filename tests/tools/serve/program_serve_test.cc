@@ -212,6 +212,7 @@ TEST(Serve, CountsAndLogsEachRequest) {
   EXPECT_EQ(served.metric("vit_request_seconds_count{route=\"/v1/classify\"}"), 2.0);
   const std::string name = Json::parse(served.get("/v1/models").body)["data"][0]["id"];
   EXPECT_EQ(served.metric("vit_images_total{model=\"" + name + "\"}"), 3.0);
+  EXPECT_EQ(served.metric("vit_model_request_seconds_count{model=\"" + name + "\"}"), 2.0);
   EXPECT_EQ(served.metric("vit_queue_images"), 0.0);
   const Finished ended = served.stop();
   EXPECT_EQ(ended.status, 0) << served.messages();

@@ -44,6 +44,10 @@ double Served::metric(const std::string& name) const {
   return 0.0;
 }
 
+std::string two_towers() {
+  return (test::source_dir() / "tests/text/siglip2").string();
+}
+
 std::string classified(const std::string& model, const std::vector<std::string>& files,
                        const std::vector<std::string>& options) {
   std::vector<std::string> arguments{"classify", "-m", model, "--json"};

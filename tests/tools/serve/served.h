@@ -42,6 +42,9 @@ class Served {
   std::uint16_t port_ = 0;
 };
 
+/// A model that reads images and text.
+std::string two_towers();
+
 /// What `vit classify --json` writes.
 std::string classified(const std::string& model, const std::vector<std::string>& files,
                        const std::vector<std::string>& options = {});

@@ -107,6 +107,22 @@ TEST(TrainProgram, GivesClassesOtherNamesThanTheirFolders) {
               HasSubstr("names: line 1 is 'red a', expected a class, a tab and its name"));
 }
 
+TEST(TrainProgram, KeepsTheWordnetIdsOfRenamedFolders) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 6);
+  fs::rename(folder.path("data/blue"), folder.path("data/n09428293"));
+  fs::rename(folder.path("data/green"), folder.path("data/n07734744"));
+  fs::rename(folder.path("data/red"), folder.path("data/n04285008"));
+  ASSERT_EQ(run(train(folder, {"--epochs", "2", "--class-names",
+                               folder.write("names", "n09428293\tthe blue one\n")}))
+                .status,
+            0);
+  const Finished finished =
+      run({"eval", "--json", "-m", folder.path("m.safetensors"), folder.path("data")});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.out, HasSubstr("the blue one"));
+}
+
 TEST(TrainProgram, StoredAnswersOfATeacherAreReused) {
   const Folder folder;
   write_pictures(folder.path("data"), 12);
@@ -297,6 +313,10 @@ TEST(TrainProgram, SaysWhatIsWrong) {
               HasSubstr("'--width' describes a new model, but --from gives one"));
   EXPECT_THAT(message({"train", data, "-o", "x", "--lr", "fast"}, 2),
               HasSubstr("option '--lr' got 'fast', expected a number"));
+  for (const char* range : {"0.5:", ":1", "0.5:2", "0.5:0.6:0.7"})
+    EXPECT_THAT(message({"train", data, "-o", "x", "--keep-patches", range}, 2),
+                HasSubstr("option '--keep-patches' got '" + std::string(range) +
+                          "', expected a number from 0.05 to 1, or two such as 0.05:1"));
   EXPECT_THAT(message({"train", data, "-o", ""}, 2), HasSubstr("no model file given"));
   EXPECT_THAT(message({"train", data, "-o", "x", "--heads", "5"}, 2),
               HasSubstr("option '--heads': got 5, expected a divisor of the width 192"));

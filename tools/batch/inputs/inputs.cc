@@ -6,16 +6,17 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
-#include "patch/image/image_bytes.h"
+#include "patch/image/pixel_budget.h"
+#include "patch/video/video.h"
+#include "tools/batch/inputs/boxes.h"
 #include "tools/batch/inputs/glob.h"
 #include "tools/batch/inputs/name_list.h"
-#include "tools/batch/inputs/tar.h"
 #include "tools/cli/usage_error.h"
+#include "tools/sources/video_frames.h"
 #include "vit/base/error.h"
 #include "vit/base/text.h"
 #include "vit/data/image_files.h"
@@ -24,10 +25,6 @@ namespace vit::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_archive(const std::string& path) {
-  return ending_of(path) == ".tar";
-}
 
 /// The message of an error about `path`, which its row names anyway.
 std::string reason(const std::exception& error, const std::string& path) {
@@ -43,9 +40,21 @@ class Listing {
   bool list_operand(const std::string& operand) {
     if (operand == "-") return list_names(STDIN_FILENO, "standard input");
     if (operand.starts_with('@')) return list_file(operand);
+    if (split_member_name(operand) || split_frame_name(operand)) return list_name(operand);
     struct stat status {};
     const bool there = lstat(operand.c_str(), &status) == 0;
     return there || !is_glob(operand) ? list_path(operand) : list_glob(operand);
+  }
+
+  bool list_boxes() {
+    for (const auto& image : settings_.boxes->images())
+      for (const auto& [place, box] : image.boxes) {
+        Input input{.path = box_name(image.file, place)};
+        input.box = box;
+        input.file = image.file;
+        if (!give(std::move(input))) return false;
+      }
+    return true;
   }
 
   const data::SkippedFiles& skipped() const { return skipped_; }
@@ -67,11 +76,18 @@ class Listing {
     return give(std::move(input));
   }
 
+  bool list_name(const std::string& name) {
+    if (split_member_name(name) || split_frame_name(name))
+      return give(input_of_row(0, name, stop_, finder_));
+    return list_path(name);
+  }
+
   bool list_path(const std::string& path) {
     struct stat status {};
     const bool there = stat(path.c_str(), &status) == 0;
     if (there && S_ISDIR(status.st_mode)) return list_folder(path);
     if (there && S_ISREG(status.st_mode) && is_archive(path)) return list_archive(path);
+    if (there && S_ISREG(status.st_mode) && takes_frames_of(path)) return list_video(path);
     if (there && !S_ISREG(status.st_mode))
       return give_problem(path, "not a regular file: a device, pipe or socket");
     return give(path);
@@ -90,6 +106,7 @@ class Listing {
 
   bool list_file_in_folder(const std::string& path) {
     if (is_archive(path)) return list_archive(path);
+    if (takes_frames_of(path)) return list_video(path);
     if (data::looks_like_image(path)) return give(path);
     skipped_.add(path);
     return true;
@@ -97,15 +114,14 @@ class Listing {
 
   bool list_archive(const std::string& path) {
     try {
-      const auto file = std::make_shared<const ReadableFile>(path);
-      return visit_tar(
-          *file, [&](const TarMember& member) { return list_member(file, member); }, stop_);
+      const auto file = std::make_shared<const Archive>(path);
+      return file->visit([&](const Member& member) { return list_member(file, member); }, stop_);
     } catch (const Error& error) {
       return give_problem(path, reason(error, path));
     }
   }
 
-  bool list_member(const std::shared_ptr<const ReadableFile>& file, const TarMember& member) {
+  bool list_member(const std::shared_ptr<const Archive>& file, const Member& member) {
     if (fs::path(member.name).filename().string().starts_with('.')) return true;
     if (!data::looks_like_image(member.name)) {
       skipped_.add(member.name);
@@ -113,10 +129,32 @@ class Listing {
     }
     Input input;
     input.path = file->path() + std::string(kMemberMark) + member.name;
+    input.problem = member.problem;
     input.archive = file;
-    input.offset = member.offset;
-    input.size = member.size;
+    input.member = member;
     return give(std::move(input));
+  }
+
+  bool takes_frames_of(const std::string& path) const {
+    return settings_.every > 0 && patch::looks_like_video(path);
+  }
+
+  bool list_video(const std::string& path) {
+    try {
+      const auto video = open_video(path, settings_.every, stop_);
+      const std::int64_t count = count_frames(*video, path, settings_.every);
+      for (std::int64_t i = 0; i < count; ++i) {
+        Input input{.path = frame_name(path, i * settings_.every)};
+        input.video = video;
+        input.milliseconds = i * settings_.every;
+        if (!give(std::move(input))) return false;
+      }
+      return true;
+    } catch (const patch::WaitStopped&) {
+      return false;
+    } catch (const Error& error) {
+      return give_problem(path, reason(error, path));
+    }
   }
 
   bool list_glob(const std::string& pattern) {
@@ -151,7 +189,7 @@ class Listing {
     NameList names(file, settings_.separator, stop_);
     try {
       while (const auto path = names.next())
-        if (!list_path(*path)) return false;
+        if (!list_name(*path)) return false;
     } catch (const Error& error) {
       return give_problem(name, error.what());
     }
@@ -163,31 +201,8 @@ class Listing {
   const TakeInput& take_;
   std::uint64_t count_ = 0;
   data::SkippedFiles skipped_;
+  InputFinder finder_;
 };
-
-/// The archive's name is in the path; `input` must outlive the source.
-patch::ByteSource member_source(const Input& input) {
-  return {.name = input.path,
-          .size = static_cast<size_t>(input.size),
-          .read = [&input](size_t at, std::span<std::byte> bytes) {
-            const size_t left = at < input.size ? static_cast<size_t>(input.size) - at : 0;
-            return input.archive->read(input.offset + at,
-                                       bytes.first(std::min(left, bytes.size())));
-          }};
-}
-
-void check_readable(const Input& input) {
-  struct stat status {};
-  if (stat(input.path.c_str(), &status) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) fail(input.path, ": no such file");
-    fail(input.path, ": cannot open: ", std::strerror(errno));
-  }
-  if (S_ISDIR(status.st_mode)) fail(input.path, ": is a folder, expected an image file");
-  if (!S_ISREG(status.st_mode)) fail(input.path, ": not a regular file: a device, pipe or socket");
-  if (status.st_size > INT_MAX)
-    fail(input.path, ": the file is too large: ", status.st_size, " bytes; at most ", INT_MAX,
-         " are read");
-}
 
 /// Why an operand of the command line names nothing; empty if it names something.
 std::string why_nothing(const InputSettings& settings, const std::string& operand) {
@@ -196,12 +211,17 @@ std::string why_nothing(const InputSettings& settings, const std::string& operan
     found = true;
     return false;
   };
+  if (split_member_name(operand) || split_frame_name(operand))
+    return input_of_row(0, operand, data::kNeverStop).problem;
   struct stat status {};
   const bool there = stat(operand.c_str(), &status) == 0;
   const int error = errno;
   if (!there && error != ENOENT && error != ENOTDIR)
     return std::string("cannot open: ") + std::strerror(error);
   if (!there && !is_glob(operand)) return "no such file or folder";
+  if (there && settings.every == 0 && patch::looks_like_video(operand))
+    return "a video; vit batch --every 1s takes its frames, and " + frame_name(operand, 12'000) +
+           " is the one after 12 s";
   if (there && S_ISREG(status.st_mode) && !is_archive(operand)) return "";
   if (!there) {
     bool matched = false;
@@ -222,6 +242,7 @@ std::string why_nothing(const InputSettings& settings, const std::string& operan
 Listed list_inputs(const InputSettings& settings, const std::atomic<bool>& stop,
                    const TakeInput& take) {
   Listing listing(settings, stop, take);
+  if (settings.boxes) return {.complete = listing.list_boxes(), .skipped = {}};
   bool complete = true;
   for (const auto& operand : settings.operands)
     if (complete) complete = listing.list_operand(operand);
@@ -243,53 +264,6 @@ void check_operands(const InputSettings& settings) {
   if (lines.size() > 1)
     for (const auto& line : lines) text += "\n  " + line;
   throw UsageError(text);
-}
-
-Input input_of_row(std::uint64_t number, const std::string& path, const std::atomic<bool>& stop) {
-  Input input;
-  input.number = number;
-  input.path = path;
-  struct stat status {};
-  const size_t mark = path.rfind(kMemberMark);
-  if (mark == path.npos || stat(path.c_str(), &status) == 0) return input;
-  const std::string wanted = path.substr(mark + kMemberMark.size());
-  try {
-    const auto file = std::make_shared<const ReadableFile>(path.substr(0, mark));
-    const auto take = [&](const TarMember& member) {
-      if (member.name != wanted) return true;
-      input.archive = file;
-      input.offset = member.offset;
-      input.size = member.size;
-      return false;
-    };
-    visit_tar(*file, take, stop);
-    if (!input.archive) input.problem = "no such member in this archive";
-  } catch (const Error& error) {
-    input.problem = reason(error, path.substr(0, mark));
-  }
-  return input;
-}
-
-std::vector<std::byte> read_bytes(const Input& input) {
-  if (!input.problem.empty()) fail(input.path, ": ", input.problem);
-  if (input.archive) {
-    if (input.size > INT_MAX)
-      fail(input.path, ": the file is too large: ", input.size, " bytes; at most ", INT_MAX,
-           " are read");
-    return input.archive->read(input.offset, static_cast<size_t>(input.size));
-  }
-  check_readable(input);
-  const ReadableFile file(input.path);
-  struct stat status {};
-  stat(input.path.c_str(), &status);
-  return file.read(0, static_cast<size_t>(status.st_size));
-}
-
-patch::Image load_image(const Input& input, const patch::DecodeOptions& options) {
-  if (!input.problem.empty()) fail(input.path, ": ", input.problem);
-  if (input.archive) return patch::decode(member_source(input), options);
-  check_readable(input);
-  return patch::read_image(input.path, options);
 }
 
 }  // namespace vit::tools

@@ -6,30 +6,45 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "patch/image/image.h"
-#include "tools/batch/inputs/readable_file.h"
+#include "tools/sources/archive.h"
 #include "vit/data/skipped_files.h"
+
+namespace vit::patch {
+class Video;
+}
 
 namespace vit::tools {
 
-/// Of a .tar member the path is "shard.tar!/name".
-constexpr std::string_view kMemberMark = "!/";
+class BoxFile;
+
+/// A part of an image, in fractions of its width and height.
+struct Box {
+  double left = 0, top = 0, width = 0, height = 0;
+};
 
 struct Input {
-  std::uint64_t number = 0;                     ///< its place in the listing, from 1
-  std::string path;                             ///< as its row names it
-  std::string problem;                          ///< why it cannot be read; empty: it can
-  std::shared_ptr<const ReadableFile> archive;  ///< the archive of the image; none: a plain file
-  std::uint64_t offset = 0;
-  std::uint64_t size = 0;
+  std::uint64_t number = 0;                  ///< its place in the listing, from 1
+  std::string path{};                        ///< as its row names it
+  std::string problem{};                     ///< why it cannot be read; empty: it can
+  std::shared_ptr<const Archive> archive{};  ///< the archive of the image; none: a plain file
+  Member member{};                           ///< of the archive
+  std::shared_ptr<patch::Video> video{};     ///< the video of the frame
+  std::int64_t milliseconds = 0;             ///< when the frame is shown
+  std::optional<Box> box{};                  ///< the part of the image that counts
+  std::string file{};                        ///< the image of the box
 };
 
 struct InputSettings {
-  std::vector<std::string> operands;  ///< files, folders, globs, .tar, @list; "-": a list on stdin
+  std::vector<std::string> operands;  ///< files, folders, globs, archives, members of archives,
+                                      ///< @list; "-": a list on stdin
   char separator = '\n';              ///< of the names in a list
+  std::int64_t every = 0;  ///< milliseconds between the frames of videos; 0: videos are no inputs
+  std::shared_ptr<const BoxFile> boxes{};  ///< instead of the images of the operands
 };
 
 /// Takes an input; false ends the listing.
@@ -40,8 +55,8 @@ struct Listed {
   data::SkippedFiles skipped;  ///< of the folders and archives as far as they were listed
 };
 
-/// Lists in the order of the operands; folders and globs in the order of the names' bytes, .tar
-/// files in their own. Never throws for an input that cannot be read: it has a
+/// Lists in the order of the operands; folders and globs in the order of the names' bytes,
+/// archives in their own. Never throws for an input that cannot be read: it has a
 /// `problem`. `stop` ends it promptly, also while it waits for names.
 Listed list_inputs(const InputSettings& settings, const std::atomic<bool>& stop,
                    const TakeInput& take);
@@ -54,8 +69,19 @@ void check_operands(const InputSettings& settings);
 /// The input of a row that was written earlier. `stop` ends the search in an archive; the input is
 /// then unusable.
 Input input_of_row(std::uint64_t number, const std::string& path, const std::atomic<bool>& stop);
+/// What is known of the archive and the video that were looked into last.
+struct InputFinder {
+  MemberFinder members{};
+  std::string video_path{};
+  std::shared_ptr<patch::Video> video{};
+  std::shared_ptr<const BoxFile> boxes{};  ///< where rows may be boxes
+};
+/// Of many rows.
+Input input_of_row(std::uint64_t number, const std::string& path, const std::atomic<bool>& stop,
+                   InputFinder& finder);
 
-/// The bytes of the file, or of the member. Throws an Error that starts with the path.
+/// The bytes of the file, or of the member; of a box those of its image. Throws an Error that
+/// starts with the path, for frames of videos, too.
 std::vector<std::byte> read_bytes(const Input& input);
 patch::Image load_image(const Input& input, const patch::DecodeOptions& options);
 

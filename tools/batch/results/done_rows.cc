@@ -10,14 +10,18 @@ namespace vit::tools {
 bool DoneRows::contains(const Input& input) {
   if (!ended_) {
     const auto row = next();
-    if (row && row->path == input.path) return true;
+    if (row && row->path == input.path) {
+      note_change(input, row->stamp);
+      return true;
+    }
     if (row) remember_rest(*row);
   }
   if (stop_) return true;
   if (rest_.empty()) return false;
   const auto found = rest_.find(path_hash(input.path));
   if (found == rest_.end()) return false;
-  if (--found->second == 0) rest_.erase(found);
+  note_change(input, found->second.stamp);
+  if (--found->second.rows == 0) rest_.erase(found);
   return true;
 }
 
@@ -25,8 +29,12 @@ std::uint64_t DoneRows::unlisted() {
   std::uint64_t count = 0;
   while (!ended_ && !stop_)
     if (next()) ++count;
-  for (const auto& [hash, rows] : rest_) count += rows;
+  for (const auto& [hash, rest] : rest_) count += rest.rows;
   return count;
+}
+
+void DoneRows::note_change(const Input& input, const Stamp& before) {
+  if (freshness_of(input.path, before) == Freshness::kChanged) ++changed_;
 }
 
 std::optional<StoredRow> DoneRows::next() {
@@ -45,7 +53,11 @@ std::optional<StoredRow> DoneRows::next() {
 
 void DoneRows::remember_rest(const StoredRow& row) {
   first_difference_ = rows_;
-  for (std::optional<StoredRow> rest = row; rest; rest = next()) ++rest_[path_hash(rest->path)];
+  for (std::optional<StoredRow> next_row = row; next_row; next_row = next()) {
+    Rest& rest = rest_[path_hash(next_row->path)];
+    ++rest.rows;
+    rest.stamp = next_row->stamp;
+  }
 }
 
 }  // namespace vit::tools

@@ -14,7 +14,7 @@ namespace vit::tools {
 
 /// Compares the listing with the existing rows in step: rows are in the order of the listing, so
 /// that nothing is stored as long as they agree. After the first difference the paths of the
-/// remaining rows are kept (8 bytes of hash each), and new inputs are
+/// remaining rows are kept (8 bytes of hash and 16 of size and time each), and new inputs are
 /// appended.
 class DoneRows {
  public:
@@ -30,6 +30,8 @@ class DoneRows {
   std::uint64_t rows() const { return rows_; }
   std::uint64_t failed() const { return failed_; }
   std::uint64_t highest_number() const { return highest_number_; }
+  /// Files that have another size or time than their rows.
+  std::uint64_t changed() const { return changed_; }
   /// Whether all of them were read.
   bool ended() const { return ended_; }
   /// The number of the first row that was not the next one listed, 0: none.
@@ -40,15 +42,22 @@ class DoneRows {
  private:
   std::optional<StoredRow> next();
   void remember_rest(const StoredRow& row);
+  void note_change(const Input& input, const Stamp& before);
+
+  struct Rest {
+    std::uint64_t rows = 0;
+    Stamp stamp{};
+  };
 
   Results& results_;
   bool by_place_;
   const std::atomic<bool>& stop_;
-  std::unordered_map<std::uint64_t, std::uint64_t> rest_;  ///< rows by the hash of their path
+  std::unordered_map<std::uint64_t, Rest> rest_;  ///< rows by the hash of their path
   bool ended_ = false;
   std::atomic<std::uint64_t> rows_ = 0, failed_ = 0,
                              highest_number_ = 0;  ///< also read by the progress display
   std::uint64_t first_difference_ = 0;
+  std::uint64_t changed_ = 0;
 };
 
 }  // namespace vit::tools

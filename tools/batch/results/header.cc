@@ -33,6 +33,21 @@ std::string labels_digest(const std::vector<std::string>& labels) {
   return digest.finish();
 }
 
+/// The sentences that stand for the labels affect the rows too.
+std::string words_digest(const WordClasses& words) {
+  Digest digest = Digest::sha256();
+  const auto add = [&](const std::string& text) {
+    digest.add(std::as_bytes(std::span(text.c_str(), text.size() + 1)));
+  };
+  for (const auto& label : words.labels) {
+    add(label.name);
+    add(std::to_string(label.prompts.size()));
+    for (const auto& prompt : label.prompts) add(prompt);
+  }
+  if (words.none_of_these) add(std::to_string(*words.none_of_these));
+  return digest.finish();
+}
+
 void compare(const Json& stored, const Json& wanted, const std::string& name,
              std::vector<std::string>& lines) {
   if (stored == wanted) return;
@@ -65,6 +80,7 @@ Json make_header(std::string_view command, const ModelSettings& settings,
   header["model"] = classifier.name();
   header["model_sha256"] = model_digest(weights::find_model(settings.model));
   header["labels_sha256"] = labels_digest(classifier.labels());
+  if (settings.classifier.words) header["words_sha256"] = words_digest(*settings.classifier.words);
   header["recipe"] = to_json(classifier.recipe());
   Json& all = header["options"] = options;
   all["exif"] = settings.exif == patch::Exif::kApply ? "apply" : "ignore";
@@ -75,6 +91,19 @@ Json make_header(std::string_view command, const ModelSettings& settings,
   if (settings.classifier.temperature != 1.0f) all["temperature"] = settings.classifier.temperature;
   if (settings.classifier.merge_tokens != 0) all["merge"] = settings.classifier.merge_tokens;
   return header;
+}
+
+void match_format(const std::filesystem::path& path, ResultKind kind, RowShape& shape,
+                  Json& header) {
+  shape.stamps = kind != ResultKind::kStandardOutput;
+  if (!shape.stamps) return;
+  header["format"] = kRowFormat;
+  if (!std::filesystem::exists(path)) return;
+  const auto stored = Results(path, kind, shape, {.read_only = true}).read_header();
+  const Json there = stored ? Json::parse(*stored, nullptr, false) : Json();
+  if (!there.is_object() || there.contains("format")) return;
+  shape.stamps = false;
+  header.erase("format");
 }
 
 Json with_shard(Json header, const std::optional<Shard>& shard) {
@@ -148,6 +177,8 @@ RowShape shape_of(const std::filesystem::path& path, const Json& header) {
       shape.features.push_back(count);
     }
   }
+  shape.stamps = header.contains("format");
+  shape.facts = options.contains("exif_columns") && options["exif_columns"] == true;
   shape.csv_safe = options.contains("csv_safe") && options["csv_safe"] == true;
   return shape;
 }

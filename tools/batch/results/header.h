@@ -23,6 +23,11 @@ std::string model_digest(const std::filesystem::path& model);
 Json make_header(std::string_view command, const ModelSettings& settings,
                  const Classifier& classifier, const Json& options);
 
+/// Adds the format of the rows to a new header, or gives the header and the shape those of the
+/// existing file, so that it can be resumed.
+void match_format(const std::filesystem::path& path, ResultKind kind, RowShape& shape,
+                  Json& header);
+
 Json with_shard(Json header, const std::optional<Shard>& shard);
 /// Removes the shard from a header and returns it; none if there is no valid one.
 std::optional<Shard> take_shard(Json& header);

@@ -31,7 +31,8 @@ std::filesystem::path sidecar_of(const std::filesystem::path& npy) {
 NumpyFile::NumpyFile(const std::filesystem::path& path, const RowShape& shape, bool read_only)
     : path_(path.string()),
       shape_(shape),
-      list_(sidecar_of(path), TextFormat::kJsonl, {}, read_only) {
+      list_(sidecar_of(path), TextFormat::kJsonl, {.stamps = shape.stamps, .facts = shape.facts},
+            read_only) {
   file_ = ::open(path.c_str(), (read_only ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0666);
   if (file_ < 0)
     fail(path_, read_only ? ": cannot read: " : ": cannot write: ", std::strerror(errno));

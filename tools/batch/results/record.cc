@@ -1,7 +1,9 @@
 #include "tools/batch/results/record.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 
 #include "tools/batch/results/sums.h"
 #include "tools/output/csv.h"
@@ -15,6 +17,8 @@ constexpr std::string_view kHeader = "header", kOk = "ok", kFailed = "failed";
 constexpr size_t kNumber = 0, kPath = 1, kStatus = 2, kReason = 3;  // columns of CSV
 constexpr size_t kBestClass = 4;                                    // where there are classes
 constexpr size_t kFixedColumns = 4;
+constexpr size_t kClassColumns = 3;  // number, label and probability
+constexpr size_t kStampColumns = 2, kFactColumns = 4;
 constexpr std::string_view kJsonNumber = R"({"number":)";
 
 std::string digits_of(float number) {
@@ -36,13 +40,16 @@ std::string csv_columns(const RowShape& shape) {
     const std::string rank = std::to_string(i);
     line += ",class_" + rank + ",label_" + rank + ",probability_" + rank;
   }
+  if (shape.stamps) line += ",bytes,modified";
+  if (shape.facts) line += ",taken,camera,latitude,longitude";
   return line + ",path_hex\n";
 }
 
-std::string csv_opening(const RowShape& shape, std::string_view header) {
-  std::string line = "0,," + std::string(kHeader) + "," + csv_field(header);
-  line += std::string(3 * shape.top + 1, ',');
-  return csv_columns(shape) + line + '\n';
+std::string degrees(std::optional<double> angle) {
+  std::array<char, 32> text;
+  return angle ? std::string(text.data(), static_cast<size_t>(std::snprintf(
+                                              text.data(), text.size(), "%.6f", *angle)))
+               : "";
 }
 
 std::string csv_record(const RowShape& shape, const Row& row) {
@@ -56,6 +63,13 @@ std::string csv_record(const RowShape& shape, const Row& row) {
   for (const auto& p : row.predictions)
     line += ',' + std::to_string(p.index) + ',' + field(p.label) + ',' + digits_of(p.probability);
   line += std::string(3 * (shape.top - row.predictions.size()), ',');
+  if (shape.stamps)
+    line += row.stamp.time == 0
+                ? ",,"
+                : ',' + std::to_string(row.stamp.bytes) + ',' + time_text(row.stamp.time);
+  if (shape.facts)
+    line += ',' + field(row.facts.taken) + ',' + field(row.facts.camera) + ',' +
+            degrees(row.facts.latitude) + ',' + degrees(row.facts.longitude);
   return line + ',' + (is_utf8(path) ? "" : to_hex(path)) + '\n';
 }
 
@@ -68,6 +82,19 @@ Json nested(std::span<const float> numbers, std::span<const size_t> extents) {
   return rows;
 }
 
+void add_stamp(const RowShape& shape, const Row& row, Json& json) {
+  if (shape.stamps && row.stamp.time != 0) {
+    json["bytes"] = row.stamp.bytes;
+    json["modified"] = time_text(row.stamp.time);
+  }
+  if (!shape.facts) return;
+  const patch::PhotoFacts& facts = row.facts;
+  if (!facts.taken.empty()) json["taken"] = facts.taken;
+  if (!facts.camera.empty()) json["camera"] = facts.camera;
+  if (facts.latitude) json["latitude"] = *facts.latitude;
+  if (facts.longitude) json["longitude"] = *facts.longitude;
+}
+
 std::string json_record(const RowShape& shape, const Row& row,
                         std::optional<std::uint32_t> numbers_sum) {
   const std::string& path = row.input.path;
@@ -77,12 +104,50 @@ std::string json_record(const RowShape& shape, const Row& row,
   if (!is_utf8(path)) json["path_hex"] = to_hex(path);
   json["status"] = row.failed() ? kFailed : kOk;
   if (const std::string remark = row.remark(); !remark.empty()) json["reason"] = remark;
+  add_stamp(shape, row, json);
   if (!row.failed() && !shape.features.empty())
     json["features"] = nested(row.features, shape.features);
   else if (!row.failed() && shape.top != 0)
     json["predictions"] = to_json(row.predictions);
   if (numbers_sum) json["crc32"] = checksum_text(*numbers_sum);
   return dump(json) + '\n';
+}
+
+std::vector<Prediction> csv_predictions(const RowShape& shape,
+                                        const std::vector<std::string>& fields) {
+  std::vector<Prediction> predictions;
+  const size_t end = std::min(kBestClass + kClassColumns * shape.top, fields.size());
+  for (size_t at = kBestClass; at + kClassColumns <= end; at += kClassColumns) {
+    const auto index = number_of(fields[at]);
+    if (!index) break;
+    const std::string& label = fields[at + 1];
+    Prediction prediction{*index, shape.csv_safe ? csv_original(label) : label};
+    const std::string& digits = fields[at + 2];
+    std::from_chars(digits.data(), digits.data() + digits.size(), prediction.probability);
+    predictions.push_back(std::move(prediction));
+  }
+  return predictions;
+}
+
+/// Of the columns after the classes.
+void read_stamp(const RowShape& shape, const std::vector<std::string>& fields, StoredRow& row) {
+  size_t at = kBestClass + kClassColumns * shape.top;
+  if (shape.stamps && at + kStampColumns < fields.size()) {
+    const auto bytes = number_of(fields[at]);
+    const auto time = parse_time(fields[at + 1]);
+    if (bytes && time) row.stamp = {*bytes, *time};
+    at += kStampColumns;
+  }
+  if (!shape.facts || at + kFactColumns >= fields.size()) return;
+  const auto angle = [](const std::string& text) -> std::optional<double> {
+    double value = 0.0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), value);
+    return read.ec == std::errc() ? std::optional(value) : std::nullopt;
+  };
+  const auto text = [&](size_t column) {
+    return shape.csv_safe ? csv_original(fields[column]) : fields[column];
+  };
+  row.facts = {text(at), text(at + 1), angle(fields[at + 2]), angle(fields[at + 3])};
 }
 
 std::optional<StoredRow> csv_row(const RowShape& shape, std::string_view record) {
@@ -93,7 +158,9 @@ std::optional<StoredRow> csv_row(const RowShape& shape, std::string_view record)
   if (!number || (status != kOk && status != kFailed)) return std::nullopt;
   StoredRow row{*number, (*fields)[kPath], status == kFailed};
   if (shape.csv_safe) row.path = csv_original(row.path);
-  if (fields->size() > kBestClass + 1) row.best_class = number_of((*fields)[kBestClass]);
+  row.remark = shape.csv_safe ? csv_original((*fields)[kReason]) : (*fields)[kReason];
+  row.predictions = csv_predictions(shape, *fields);
+  read_stamp(shape, *fields, row);
   if (fields->back().empty()) return row;
   const auto bytes = from_hex(fields->back());
   if (!bytes) return std::nullopt;
@@ -101,13 +168,22 @@ std::optional<StoredRow> csv_row(const RowShape& shape, std::string_view record)
   return row;
 }
 
-std::optional<size_t> best_class(const Json& row) {
-  const auto found = row.find("predictions");
-  if (found == row.end() || !found->is_array() || found->empty()) return std::nullopt;
-  const Json& best = found->front();
-  if (!best.is_object() || !best.contains("class") || !best["class"].is_number_unsigned())
-    return std::nullopt;
-  return best["class"].get<size_t>();
+void read_stamp(const Json& json, StoredRow& row) {
+  const auto text = [&](const char* key) {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  const auto angle = [&](const char* key) -> std::optional<double> {
+    const auto found = json.find(key);
+    if (found == json.end() || !found->is_number()) return std::nullopt;
+    return found->get<double>();
+  };
+  const auto bytes = json.find("bytes");
+  const auto time = parse_time(text("modified"));
+  if (time && bytes != json.end() && bytes->is_number_unsigned())
+    row.stamp = {bytes->get<std::uint64_t>(), *time};
+  row.facts = {text("taken"), text("camera"), angle("latitude"), angle("longitude")};
+  row.remark = text("reason");
 }
 
 std::optional<StoredRow> json_row(std::string_view record) {
@@ -120,7 +196,9 @@ std::optional<StoredRow> json_row(std::string_view record) {
   StoredRow row{number->get<std::uint64_t>(), path->get<std::string>(), *status == kFailed};
   if (const auto sum = json.find("crc32"); sum != json.end() && sum->is_string())
     row.numbers_sum = parse_checksum(sum->get<std::string>());
-  row.best_class = best_class(json);
+  if (const auto found = json.find("predictions"); found != json.end())
+    row.predictions = predictions_in(*found);
+  read_stamp(json, row);
   const auto hex = json.find("path_hex");
   if (hex == json.end()) return row;
   const auto bytes = hex->is_string() ? from_hex(hex->get<std::string>()) : std::nullopt;
@@ -131,9 +209,19 @@ std::optional<StoredRow> json_row(std::string_view record) {
 
 }  // namespace
 
-std::string opening(TextFormat format, const RowShape& shape, std::string_view header) {
-  if (format == TextFormat::kCsv) return csv_opening(shape, header);
-  return R"({"number":0,"status":"header","header":)" + std::string(header) + "}\n";
+std::string opening(TextFormat format, const RowShape& shape) {
+  return format == TextFormat::kCsv ? csv_columns(shape) : "";
+}
+
+std::string header_of_columns(std::string_view line) {
+  size_t classes = 0;
+  for (size_t at = line.find(",class_"); at != line.npos; at = line.find(",class_", at + 1))
+    ++classes;
+  Json header;
+  if (line.find(",bytes,modified,") != line.npos) header["format"] = kRowFormat;
+  header["options"]["top"] = classes;
+  if (line.find(",taken,camera,") != line.npos) header["options"]["exif_columns"] = true;
+  return dump(header);
 }
 
 std::string to_record(TextFormat format, const RowShape& shape, const Row& row,

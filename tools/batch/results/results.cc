@@ -8,6 +8,7 @@
 #include <cstring>
 #include <variant>
 
+#include "tools/batch/results/header_file.h"
 #include "tools/batch/results/numpy_file.h"
 #include "tools/batch/results/sqlite_file.h"
 #include "tools/batch/results/sums.h"
@@ -37,7 +38,7 @@ std::vector<fs::path> row_files(const fs::path& path, ResultKind kind) {
   return {path};
 }
 
-/// The file that has a file of checksums; a database stores its own.
+/// The file that has its header and its checksums in files beside it; a database stores its own.
 std::optional<fs::path> summed_file(const fs::path& path, ResultKind kind) {
   if (kind == ResultKind::kSqlite) return std::nullopt;
   return row_files(path, kind).back();
@@ -72,6 +73,8 @@ void move_result(const fs::path& from, const fs::path& to, ResultKind kind) {
     if (fs::exists(to.string() + "-wal", ignored)) SqliteFile::settle(to);
     for (const auto* ending : kDatabaseSideFiles) fs::remove(to.string() + ending, ignored);
   }
+  // The header goes first: rows of an earlier version, which have one among them, do not need it.
+  if (summed) rename_file(header_file_of(*summed), header_file_of(*summed_place));
   for (size_t i = 0; i < sources.size(); ++i) rename_file(sources[i], places[i]);
   if (summed) rename_file(sums_of(*summed), sums_of(*summed_place));
   sync_folder_of(to);
@@ -81,6 +84,7 @@ void remove_result(const fs::path& path, ResultKind kind) {
   std::error_code ignored;
   if (const auto summed = summed_file(path, kind)) fs::remove(sums_of(*summed), ignored);
   for (const auto& file : row_files(path, kind)) fs::remove(file, ignored);
+  if (const auto summed = summed_file(path, kind)) fs::remove(header_file_of(*summed), ignored);
   if (kind != ResultKind::kSqlite) return;
   for (const auto* ending : kDatabaseSideFiles) fs::remove(path.string() + ending, ignored);
 }
@@ -103,7 +107,7 @@ Results::Results(const std::filesystem::path& path, ResultKind kind, const RowSh
   auto& file = state_->file;
   if (kind != ResultKind::kStandardOutput) state_->path = path;
   if (kind == ResultKind::kSqlite)
-    file.emplace<SqliteFile>(path, access.read_only);
+    file.emplace<SqliteFile>(path, shape, access.read_only);
   else if (kind == ResultKind::kNumpy)
     file.emplace<NumpyFile>(path, shape, access.read_only);
   else if (kind == ResultKind::kStandardOutput)

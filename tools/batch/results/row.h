@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "patch/image/exif.h"
 #include "tools/batch/inputs/inputs.h"
+#include "tools/batch/inputs/stamp.h"
 #include "vit/model/classifier.h"
 
 namespace vit::tools {
@@ -17,17 +19,24 @@ struct Row {
   std::vector<Prediction> predictions;
   std::vector<float> features;
   std::string damage{};  ///< of the image; empty: none known
+  Stamp stamp{};         ///< of the file, before it was read
+  patch::PhotoFacts facts{};
 
   bool failed() const { return !reason.empty(); }
   /// The text of the column `reason`.
   std::string remark() const { return failed() || damage.empty() ? reason : "damaged: " + damage; }
 };
 
+/// Of headers; files of earlier versions have none, and no size and time of the images.
+inline constexpr std::uint64_t kRowFormat = 2;
+
 /// Columns of a row besides number, path, status and reason.
 struct RowShape {
   size_t top = 0;                  ///< columns for this many classes
   std::vector<size_t> features{};  ///< extents of an array of numbers: [D], [N, D], or none
   bool csv_safe = false;           ///< cells of CSV that spreadsheets would run begin with '
+  bool stamps = false;             ///< columns for the file's size and time
+  bool facts = false;              ///< columns for what the camera wrote: time, camera, place
 
   size_t numbers() const;  ///< in that array
 };
@@ -43,8 +52,11 @@ struct StoredRow {
   std::uint64_t number = 0;
   std::string path;
   bool failed = false;
-  std::optional<size_t> best_class{};          ///< none: failed, or no class was likely enough
+  std::string remark{};                        ///< the column `reason`
+  std::vector<Prediction> predictions{};       ///< the best first; none: failed, or not stored
   std::optional<std::uint32_t> numbers_sum{};  ///< checksum of the row in the .npy
+  Stamp stamp{};                               ///< its time is 0: not stored
+  patch::PhotoFacts facts{};
 };
 
 }  // namespace vit::tools

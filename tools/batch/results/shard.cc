@@ -29,41 +29,22 @@ Shard parse_shard(std::string_view text) {
   if (*index >= *count)
     fail_usage("option '--shard' got '", text, "', but the ", *count, " parts are 0 to ",
                *count - 1);
-  return {*index, *count, "--shard"};
+  return {*index, *count, std::string(kShardOption)};
 }
 
-struct Launcher {
-  const char* index;
-  const char* count;  ///< null: not set by it
-};
-constexpr std::array<Launcher, 3> kLaunchers{{{"SLURM_PROCID", "SLURM_NTASKS"},
-                                              {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                              {"JOB_COMPLETION_INDEX", nullptr}}};
-
-size_t number_in(const Environment& environment, const char* name) {
-  const auto number = whole_number(environment(name));
-  if (!number)
-    fail_usage("the variable ", name, " is '", environment(name), "', expected a number");
-  return *number;
-}
-
-/// The shard that a launcher sets, out of `given` (0: the launcher must give the number).
-std::optional<Shard> launched(const Launcher& launcher, const Environment& environment,
-                              size_t given) {
-  if (environment(launcher.index) == nullptr) return std::nullopt;
-  const bool says = launcher.count != nullptr && environment(launcher.count) != nullptr;
-  if (!says && launcher.count != nullptr) return std::nullopt;
-  if (!says && given == 0)
-    fail_usage("the variable ", launcher.index, " is set, but the number of parts is not; ",
-               "give --shards N, the job's completions, or --shard 0/1 to take everything");
-  const size_t count = says ? number_in(environment, launcher.count) : given;
-  const size_t index = number_in(environment, launcher.index);
+/// The shard of a place, out of `given` (0: the scheduler must give the number).
+Shard shard_at(const Place& place, size_t given) {
+  if (place.count == 0 && given == 0)
+    fail_usage("the variable ", place.source, " is set, but the number of parts is not; ",
+               "give --shards N, or --shards 1 to take everything");
+  const size_t count = place.count == 0 ? given : place.count;
   if (given != 0 && count != given)
-    fail_usage("option '--shards' got ", given, ", but ", launcher.count, " is ", count);
-  if (count == 0 || index >= count || count > kMostShards)
-    fail_usage("the variable ", launcher.index, " is ", index, ", but there are ", count, " parts");
-  if (count == 1 && given == 0) return std::nullopt;
-  return Shard{index, count, launcher.index};
+    fail_usage("option '--shards' got ", given, ", but by ", place.source, " there are ", count,
+               " parts; give --shard I/", given, ", counted from 0");
+  if (place.index >= count || count > kMostShards)
+    fail_usage("the variable ", place.source, " is ", place.index, ", but there are ", count,
+               " parts, counted from 0");
+  return {place.index, count, place.source};
 }
 
 }  // namespace
@@ -74,7 +55,9 @@ void add_shard_options(cxxopts::Options& options) {
       "Many machines",
       {
           {"shard", "part I of N, counted from 0, written to OUT-0000I-of-0000N", text(), "I/N"},
-          {"shards", "number of parts; Slurm, Open MPI or Kubernetes set the index of this one",
+          {"shards",
+           "number of parts, for schedulers that set only the index of this one (Kubernetes, PBS); "
+           "1: everything, whatever the scheduler says",
            text(), "N"},
       });
 }
@@ -88,12 +71,11 @@ std::optional<Shard> find_shard(const cxxopts::ParseResult& arguments,
   }
   const size_t given =
       many ? parse_count("--shards", arguments["shards"].as<std::string>(), 1, kMostShards) : 0;
-  for (const auto& launcher : kLaunchers)
-    if (auto shard = launched(launcher, environment, given)) return shard;
+  if (given == 1) return std::nullopt;
+  if (const auto place = scheduled_place(environment)) return shard_at(*place, given);
   if (given != 0)
-    fail_usage("--shards ", given, " given, but none of the variables SLURM_PROCID, ",
-               "OMPI_COMM_WORLD_RANK and JOB_COMPLETION_INDEX gives the index of this part; give ",
-               "--shard I/", given);
+    fail_usage("--shards ", given, " given, but no variable gives the index of this part; give ",
+               "--shard I/", given, ", or set one of ", scheduler_variables());
   return std::nullopt;
 }
 

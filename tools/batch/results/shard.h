@@ -3,14 +3,17 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "tools/batch/results/schedulers.h"
 #include "tools/cli/options.h"
 
 namespace vit::tools {
+
+/// The source of a shard that was typed.
+inline constexpr std::string_view kShardOption = "--shard";
 
 struct Shard {
   size_t index = 0;  ///< from 0
@@ -20,13 +23,10 @@ struct Shard {
   bool operator==(const Shard& o) const { return index == o.index && count == o.count; }
 };
 
-/// Null where the variable is not set.
-using Environment = std::function<const char*(const char* name)>;
-
 void add_shard_options(cxxopts::Options& options);
 
-/// From --shard I/N, else from the environment of Slurm, Open MPI or a Kubernetes indexed job (the
-/// latter with --shards N); none if there is only one.
+/// From --shard I/N, else from the environment of a scheduler (if that does not give the number of
+/// parts, with --shards N); none if there is only one.
 std::optional<Shard> find_shard(const cxxopts::ParseResult& arguments,
                                 const Environment& environment);
 

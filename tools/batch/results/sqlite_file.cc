@@ -3,12 +3,10 @@
 #include <sqlite3.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
-#include "tools/batch/results/record.h"
+#include "tools/batch/results/sqlite_table.h"
 #include "tools/batch/results/sums.h"
-#include "tools/output/json.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -16,37 +14,9 @@ namespace {
 
 constexpr int kPatience = 10'000;  // ms to wait for readers
 
-constexpr const char* kCreate =
-    "CREATE TABLE results (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, path, "
-    "status TEXT NOT NULL, reason TEXT, class INTEGER, label TEXT, probability REAL, "
-    "predictions TEXT)";
 constexpr const char* kCreateSums =
     "CREATE TABLE IF NOT EXISTS sums (last INTEGER PRIMARY KEY, crc32 INTEGER NOT NULL)";
-constexpr const char* kSelect =  // after an id
-    "SELECT id, number, path, status, reason, class, label, probability, predictions FROM results "
-    "WHERE id > ? ORDER BY id";
-enum Column { kId, kNumber, kPath, kStatus, kReason, kClass, kLabel, kProbability, kPredictions };
-constexpr const char* kInsert =
-    "INSERT INTO results (number, path, status, reason, class, label, probability, predictions) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
-
-void bind_text(sqlite3_stmt* statement, int column, std::string_view text) {
-  sqlite3_bind_text64(statement, column, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
-}
-
-void bind_path(sqlite3_stmt* statement, int column, std::string_view path) {
-  // A text of SQLite ends at a zero byte for many readers; file names have none.
-  if (is_utf8(path))
-    bind_text(statement, column, path);
-  else
-    sqlite3_bind_blob64(statement, column, path.data(), path.size(), SQLITE_TRANSIENT);
-}
-
-std::string text_of(sqlite3_stmt* statement, int column) {
-  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement, column));
-  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement, column));
-  return bytes == nullptr ? "" : std::string(bytes, size);
-}
+constexpr const char* kCreateRun = "CREATE TABLE run (header TEXT NOT NULL, crc32 INTEGER)";
 
 /// Whether part of the database is in its write-ahead log.
 bool has_log(const std::string& path) {
@@ -69,37 +39,14 @@ std::string immutable_uri(const std::string& path) {
   return uri + "?immutable=1";
 }
 
-std::string bytes_of(double number) {
-  std::string bytes(sizeof number, '\0');
-  std::memcpy(bytes.data(), &number, sizeof number);
-  return bytes;
-}
-
-/// Checksum of the row of kSelect, continued from `before`.
-std::uint32_t sum_of_row(sqlite3_stmt* row, std::uint32_t before) {
-  for (int column = kId; column <= kPredictions; ++column) {
-    const int type = sqlite3_column_type(row, column);
-    std::string text;
-    if (type == SQLITE_INTEGER)
-      text = std::to_string(sqlite3_column_int64(row, column));
-    else if (type == SQLITE_FLOAT)
-      text = bytes_of(sqlite3_column_double(row, column));
-    else if (type != SQLITE_NULL)
-      text = text_of(row, column);
-    const std::string front = std::to_string(type) + ' ' + std::to_string(text.size()) + ' ';
-    before = checksum(text, checksum(front, before));
-  }
-  return before;
-}
-
 }  // namespace
 
 void SqliteFile::Finalize::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-SqliteFile::SqliteFile(const std::filesystem::path& path, bool read_only)
-    : path_(path.string()), read_only_(read_only) {}
+SqliteFile::SqliteFile(const std::filesystem::path& path, const RowShape& shape, bool read_only)
+    : path_(path.string()), wanted_(shape), shape_(shape), read_only_(read_only) {}
 
 SqliteFile::~SqliteFile() {
   close();
@@ -133,7 +80,7 @@ void SqliteFile::open_to_write() {
 }
 
 void SqliteFile::settle(const std::filesystem::path& path) {
-  SqliteFile file(path);
+  SqliteFile file(path, {});
   file.open(SQLITE_OPEN_READWRITE);
   sqlite3_exec(file.database_, "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
 }
@@ -158,17 +105,29 @@ std::optional<std::string> SqliteFile::read_header() {
 }
 
 std::optional<std::string> SqliteFile::look() {
-  const auto tables =
-      prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'sums'");
+  const auto tables = prepare(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('sums', 'run')");
   const int found = sqlite3_step(tables.get());
   if (found == SQLITE_DONE) return std::nullopt;
   if (found != SQLITE_ROW) refuse("read");
   const std::string name = text_of(tables.get(), 0);
   if (name == "results" && sqlite3_step(tables.get()) == SQLITE_DONE) {
-    const auto header = prepare(
-        "SELECT reason FROM results WHERE number = 0 AND status = 'header' ORDER BY id LIMIT 1");
+    const auto has = [&](const char* sql) {
+      return sqlite3_step(prepare(sql).get()) == SQLITE_ROW;
+    };
+    shape_.stamps = has("SELECT 1 FROM pragma_table_info('results') WHERE name = 'modified'");
+    shape_.facts = has("SELECT 1 FROM pragma_table_info('results') WHERE name = 'taken'");
+    const bool own_table = has("SELECT 1 FROM sqlite_master WHERE name = 'run'");
+    const auto header = prepare(own_table ? "SELECT header, crc32 FROM run"
+                                          : "SELECT reason, NULL FROM results WHERE number = 0 AND "
+                                            "status = 'header' ORDER BY id LIMIT 1");
     const int result = sqlite3_step(header.get());
-    if (result == SQLITE_ROW) return text_of(header.get(), 0);
+    if (result == SQLITE_ROW) {
+      std::string text = text_of(header.get(), 0);
+      header_intact_ = sqlite3_column_type(header.get(), 1) == SQLITE_NULL ||
+                       sqlite3_column_int64(header.get(), 1) == std::int64_t{checksum(text)};
+      return text;
+    }
     if (result != SQLITE_DONE) refuse("read");
   }
   fail(path_, ": exists and is not a file of results by vit; give another name, or remove it");
@@ -201,8 +160,12 @@ std::string SqliteFile::cut_short() {
 std::optional<StoredRow> SqliteFile::next() {
   if (!reading_) {
     quick_check();
+    if (!header_intact_)
+      throw DamagedRows(path_ +
+                        ": the header is not what was written, by the checksums in the "
+                        "table \"run\"; restore a copy of it, or start again with --restart");
     read_first_sum();
-    reading_ = prepare(kSelect);
+    reading_ = prepare(select_sql(shape_));
     sqlite3_bind_int64(reading_.get(), 1, std::numeric_limits<sqlite3_int64>::min());
   }
   sqlite3_stmt* row = reading_.get();
@@ -214,11 +177,7 @@ std::optional<StoredRow> SqliteFile::next() {
     if (!header) ++rows_;
     check_row(sqlite3_column_int64(row, kId));
     if (header) continue;
-    StoredRow stored{static_cast<std::uint64_t>(sqlite3_column_int64(row, kNumber)),
-                     text_of(row, kPath), text_of(row, kStatus) == "failed"};
-    if (sqlite3_column_type(row, kClass) == SQLITE_INTEGER)
-      stored.best_class = static_cast<std::size_t>(sqlite3_column_int64(row, kClass));
-    return stored;
+    return read_row(row, shape_);
   }
   check_row(std::nullopt);
   sqlite3_reset(row);  // or the database could not be checkpointed
@@ -274,47 +233,35 @@ void SqliteFile::start(std::string_view header) {
     std::filesystem::remove(place + ending, ignored);
   open_to_write();
   begin();
-  execute(kCreate);
+  shape_ = wanted_;
+  execute(create_table_sql(shape_));
   execute(kCreateSums);
-  const auto insert =
-      prepare("INSERT INTO results (number, status, reason) VALUES (0, 'header', ?)");
+  execute(kCreateRun);
+  const auto insert = prepare("INSERT INTO run (header, crc32) VALUES (?, ?)");
   bind_text(insert.get(), 1, header);
+  sqlite3_bind_int64(insert.get(), 2, std::int64_t{checksum(header)});
   step(insert.get());
+  header_intact_ = true;
   flush();
 }
 
-void SqliteFile::append(const Row& row) {
+sqlite3_stmt* SqliteFile::insertion() {
   begin();
-  if (!inserting_) inserting_ = prepare(kInsert);
-  sqlite3_stmt* insert = inserting_.get();
-  sqlite3_reset(insert);
-  sqlite3_clear_bindings(insert);
-  sqlite3_bind_int64(insert, 1, static_cast<sqlite3_int64>(row.input.number));
-  bind_path(insert, 2, row.input.path);
-  bind_text(insert, 3, row.failed() ? "failed" : "ok");
-  if (const std::string remark = row.remark(); !remark.empty())
-    bind_text(insert, 4, as_utf8(remark));
-  if (!row.failed()) {
-    if (!row.predictions.empty()) {
-      const Prediction& best = row.predictions.front();
-      sqlite3_bind_int64(insert, 5, static_cast<sqlite3_int64>(best.index));
-      bind_text(insert, 6, as_utf8(best.label));
-      sqlite3_bind_double(insert, 7, static_cast<double>(best.probability));
-    }
-    bind_text(insert, 8, dump(to_json(row.predictions)));
-  }
+  if (!inserting_) inserting_ = prepare(insert_sql(shape_));
+  sqlite3_reset(inserting_.get());
+  return inserting_.get();
+}
+
+void SqliteFile::append(const Row& row) {
+  sqlite3_stmt* insert = insertion();
+  bind_row(insert, shape_, row);
   step(insert);
 }
 
 void SqliteFile::append_stored(SqliteFile& other, std::uint64_t number) {
-  begin();
-  if (!inserting_) inserting_ = prepare(kInsert);
-  sqlite3_reset(inserting_.get());
-  sqlite3_bind_int64(inserting_.get(), kNumber, static_cast<sqlite3_int64>(number));
-  for (int column = kPath; column <= kPredictions; ++column)
-    sqlite3_bind_value(inserting_.get(), column,
-                       sqlite3_column_value(other.reading_.get(), column));
-  step(inserting_.get());
+  sqlite3_stmt* insert = insertion();
+  bind_stored(insert, other.reading_.get(), number);
+  step(insert);
 }
 
 void SqliteFile::flush() {
@@ -329,7 +276,7 @@ void SqliteFile::insert_sum() {
   execute(kCreateSums);  // in a file of an earlier version
   const auto last = prepare("SELECT COALESCE(MAX(last), 0) FROM sums");
   if (sqlite3_step(last.get()) != SQLITE_ROW) refuse("read");
-  const auto rows = prepare(kSelect);
+  const auto rows = prepare(select_sql(shape_));
   sqlite3_bind_int64(rows.get(), 1, sqlite3_column_int64(last.get(), 0));
   std::uint32_t sum = 0;
   sqlite3_int64 id = 0;
@@ -353,14 +300,15 @@ void SqliteFile::finish() {
   execute("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
-SqliteFile::Statement SqliteFile::prepare(const char* sql) {
+SqliteFile::Statement SqliteFile::prepare(const std::string& sql) {
   sqlite3_stmt* statement = nullptr;
-  if (sqlite3_prepare_v2(database_, sql, -1, &statement, nullptr) != SQLITE_OK) refuse("open");
+  if (sqlite3_prepare_v2(database_, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK)
+    refuse("open");
   return Statement(statement);
 }
 
-void SqliteFile::execute(const char* sql) {
-  if (sqlite3_exec(database_, sql, nullptr, nullptr, nullptr) != SQLITE_OK) refuse("write");
+void SqliteFile::execute(const std::string& sql) {
+  if (sqlite3_exec(database_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) refuse("write");
 }
 
 void SqliteFile::begin() {

@@ -14,14 +14,18 @@ struct sqlite3_stmt;
 
 namespace vit::tools {
 
-/// Table "results": id, number, path, status, reason, class, label, probability, predictions. The
-/// row with number 0 is the header. A path that is not UTF-8 is a BLOB.
+/// Table "results": id, number, path, status, reason, class, label, probability, predictions, and
+/// by the shape bytes, modified, taken, camera, latitude, longitude. A path that is not UTF-8 is a
+/// BLOB.
+///
+/// Table "run": the header and its CRC-32. In a file of an earlier version the header is the row
+/// with number 0.
 ///
 /// Table "sums": for each transaction the id of its last row and the CRC-32 of its rows.
 class SqliteFile {
  public:
   /// Touches nothing yet.
-  explicit SqliteFile(const std::filesystem::path& path, bool read_only = false);
+  SqliteFile(const std::filesystem::path& path, const RowShape& shape, bool read_only = false);
   ~SqliteFile();
   SqliteFile(const SqliteFile&) = delete;
   SqliteFile& operator=(const SqliteFile&) = delete;
@@ -66,14 +70,19 @@ class SqliteFile {
   void check_row(std::optional<std::int64_t> id);
   /// The checksum of the rows of this transaction.
   void insert_sum();
-  Statement prepare(const char* sql);
-  void execute(const char* sql);
+  Statement prepare(const std::string& sql);
+  void execute(const std::string& sql);
+  /// Ready for its parameters, within a transaction.
+  sqlite3_stmt* insertion();
   void begin();
   void step(sqlite3_stmt* statement);
   [[noreturn]] void refuse(const char* what);
 
   std::string path_;
+  RowShape wanted_;  ///< of a new table
+  RowShape shape_;   ///< of the table
   bool read_only_;
+  bool header_intact_ = true;
   sqlite3* database_ = nullptr;
   Statement reading_;
   Statement inserting_;

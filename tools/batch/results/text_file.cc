@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tools/batch/results/header_file.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
 
@@ -49,29 +50,51 @@ TextFile::~TextFile() {
 
 std::optional<std::string> TextFile::read_header() {
   if (pipe_) return std::nullopt;
-  const bool columns = format_ == TextFormat::kCsv;
-  const bool complete = (!columns || read_record()) && read_record();
-  const auto header = complete ? header_of(format_, record_) : std::nullopt;
-  if (header) return header;
+  std::optional<std::string> columns;
+  if (format_ == TextFormat::kCsv && read_record()) columns = record_;
+  if ((format_ == TextFormat::kJsonl || columns) && read_record()) {
+    if (auto header = header_of(format_, record_)) return header;
+    unread_record();
+  }
+  return header_beside(columns);
+}
+
+std::optional<std::string> TextFile::header_beside(const std::optional<std::string>& columns) {
+  const bool csv = format_ == TextFormat::kCsv,
+             ours = columns && columns->starts_with(kFirstColumns);
   const bool damaged = !sums_->damage().empty();
-  // An incomplete header starts like a complete one; anything else is a foreign file.
-  const std::string ours = opening(format_, shape_, "{");
-  const std::string_view start = std::string_view(ours).substr(0, columns ? ours.find('\n') : 20);
-  lseek(file_, 0, SEEK_SET);
-  buffer_.clear();
-  taken_ = 0;
-  whole_ = 0;
-  read_more();
-  const std::string_view there = std::string_view(buffer_).substr(0, start.size());
+  const auto stored = read_header_file(path_);
+  if (stored && (ours || !csv)) {
+    if (!stored->intact)
+      header_damage_ = header_file_of(path_).string() +
+                       ": the header is not what was written, by the checksums; restore a copy of "
+                       "it, or start again with --restart";
+    return stored->text;
+  }
   // It has our checksums, so it was a file of results.
   if (damaged) fail(path_, ": its header is damaged; restore a copy of the file, or remove it");
-  if (complete || !start.starts_with(there))
-    fail(path_, ": exists and is not a file of results by vit; give another name, or remove it");
-  return std::nullopt;
+  const auto rest = std::string_view(buffer_).substr(taken_);
+  const auto end = record_end(format_, rest);
+  if (end == rest.npos && is_begun()) return std::nullopt;
+  if (ours && read_only_) return header_of_columns(*columns);
+  if ((ours || !csv) && stored_row(format_, shape_, rest.substr(0, end)))
+    fail(path_, ": has rows, but ", header_file_of(path_).filename().string(),
+         ", which says what made them, is missing; put it beside the file, or give another name");
+  fail(path_, ": exists and is not a file of results by vit; give another name, or remove it");
+}
+
+bool TextFile::is_begun() const {
+  const std::string columns = opening(format_, shape_);
+  const std::string start =
+      columns.empty() ? R"({"number":0,"status")" : columns.substr(0, columns.size() - 1);
+  std::string there(start.size(), '\0');
+  const ssize_t count = ::pread(file_, there.data(), there.size(), 0);
+  return count >= 0 && start.starts_with(there.substr(0, static_cast<size_t>(count)));
 }
 
 void TextFile::check_damage() const {
   if (sums_ && !sums_->damage().empty()) throw DamagedRows(sums_->damage());
+  if (!header_damage_.empty()) throw DamagedRows(header_damage_);
 }
 
 std::optional<StoredRow> TextFile::next() {
@@ -95,11 +118,16 @@ std::optional<StoredRow> TextFile::next() {
 
 void TextFile::start(std::string_view header) {
   if (sums_) sums_->start();  // before the file: rows without checksums are not refused
+  std::error_code ignored;
+  if (!pipe_) std::filesystem::remove(header_file_of(path_), ignored);
   if (!pipe_ && (::ftruncate(file_, 0) != 0 || lseek(file_, 0, SEEK_SET) != 0))
     fail(path_, ": cannot write: ", std::strerror(errno));
   whole_ = rows_ = 0;
   at_end_ = true;
-  pending_ = opening(format_, shape_, header);
+  if (!pipe_) write_header_file(path_, header);
+  header_damage_.clear();
+  pending_ = opening(format_, shape_);
+  if (pipe_) pending_.clear();
   flush();
 }
 
@@ -148,6 +176,11 @@ bool TextFile::read_record() {
     }
     if (!read_more()) return false;
   }
+}
+
+void TextFile::unread_record() {
+  taken_ -= record_.size();
+  whole_ -= record_.size();
 }
 
 bool TextFile::read_more() {

@@ -32,8 +32,10 @@ class TextFile {
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;
 
-  /// The existing header; none: the file is new, or its header is incomplete. Throws an Error if
-  /// the file holds something else. Must be called first.
+  /// The existing header, of the file beside it, or in the first record of a file of an earlier
+  /// version; none: the file is new, or begun and without rows. A read-only CSV without one has
+  /// that of its column names. Throws an Error if the file holds something else. Must be called
+  /// first.
   std::optional<std::string> read_header();
   /// Throws DamagedRows if what was read with the header does not match its checksum.
   void check_damage() const;
@@ -58,6 +60,11 @@ class TextFile {
  private:
   void append_record(std::string_view record);
   bool read_record();
+  void unread_record();
+  /// The header of a file without a header record; `columns` is its first line, if it is complete.
+  std::optional<std::string> header_beside(const std::optional<std::string>& columns);
+  /// Whether the file, which has no complete record, starts like one of ours.
+  bool is_begun() const;
   bool read_more();
   void go_to_end();
   void cut();
@@ -80,6 +87,7 @@ class TextFile {
   std::string record_;
   std::string pending_;            ///< appended, not yet written
   std::optional<BlockSums> sums_;  ///< of a file
+  std::string header_damage_;      ///< empty: none
 };
 
 }  // namespace vit::tools

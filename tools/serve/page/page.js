@@ -1,7 +1,9 @@
 // The page of vit serve: images in, answers and the explorer out. Nothing is kept beyond this visit.
 "use strict";
 const $ = (id) => document.getElementById(id);
-const state = { entries: [], current: null, model: "", token: "", pending: [] };
+const state = { entries: [], current: null, model: "", token: "", models: new Map() };
+const kTypingPause = 0.2;  // seconds without a key, before the labels are asked for
+const kMostLabels = 64;
 
 function say(text, bad = false) {
   $("status").textContent = text;
@@ -36,12 +38,23 @@ const post = (path, entry) =>
   ask(`${path}&model=${encodeURIComponent(state.model)}&name=${encodeURIComponent(entry.name)}`,
     { method: "POST", body: entry.file, headers: { "Content-Type": "application/octet-stream" } });
 
+// Whether the classes of this model are those that are typed here.
+const readsWords = () => state.models.get(state.model)?.text === true;
+
+function typedLabels() {
+  const labels = $("labels").value.split(",").map((label) => label.trim()).filter((label) => label);
+  return [...new Set(labels)].slice(0, kMostLabels);
+}
+
+// What an answer depends on, besides the image.
+const question = () => (readsWords() ? JSON.stringify([state.model, typedLabels()]) : state.model);
+
 function percent(share) {
   return `${(100 * share).toFixed(share < 0.0995 ? 2 : 1)} %`;
 }
 
 function showAnswers(entry) {
-  const found = entry.answers[state.model];
+  const found = entry.answers[question()];
   $("answers").replaceChildren(...(found ? found.predictions : []).map(({ label, probability }) => {
     const item = document.createElement("li"), bar = document.createElement("span");
     const name = document.createElement("span"), share = document.createElement("span");
@@ -62,7 +75,7 @@ function showHistory() {
   $("entries").replaceChildren(...state.entries.map((entry) => {
     const item = document.createElement("li"), button = document.createElement("button");
     const image = document.createElement("img"), text = document.createElement("span");
-    const best = entry.answers[state.model]?.predictions[0]?.label ?? entry.name;
+    const best = entry.answers[question()]?.predictions[0]?.label ?? entry.name;
     button.type = "button";
     image.src = entry.url;
     image.alt = "";
@@ -76,11 +89,33 @@ function showHistory() {
   }));
 }
 
+const postJson = async (path, body) =>
+  (await ask(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } })).json();
+
+const dataUrl = (file) => new Promise((done, failed) => {
+  const reader = new FileReader();
+  reader.onload = () => done(reader.result);
+  reader.onerror = () => failed(new Error(`${file.name} cannot be read`));
+  reader.readAsDataURL(file);
+});
+
+// The image goes to the server once; labels are then compared with its embedding.
+async function compare(entry) {
+  const model = state.model, labels = typedLabels();
+  if (!labels.length) return { predictions: [] };
+  if (!entry.embeddings[model]) {
+    const answer = await postJson("/v1/embeddings", { model, input: await dataUrl(entry.file), encoding_format: "base64" });
+    entry.embeddings[model] = answer.data[0].embedding;
+  }
+  const answer = await postJson("/v1/classify", { model, labels, k: labels.length, embeddings: [entry.embeddings[model]] });
+  return answer.images[0];
+}
+
 async function classify(entry) {
-  if (entry.answers[state.model]) return;
-  const model = state.model;
-  const answer = await (await post("/v1/classify?k=5", entry)).json();
-  entry.answers[model] = answer.images[0];
+  const asked = question();
+  if (entry.answers[asked]) return;
+  const answer = readsWords() ? await compare(entry) : (await (await post("/v1/classify?k=5", entry)).json()).images[0];
+  entry.answers[asked] = answer;
 }
 
 // The explorer as a document of its own, under the policy of this page.
@@ -108,6 +143,29 @@ function fitFrame() {
   fit();
 }
 
+function sayBest(entry) {
+  const best = entry.answers[question()].predictions[0];
+  if (best) say(`${entry.name}: ${best.label}, ${percent(best.probability)}`);
+  else say(readsWords() ? `${entry.name}: type labels to compare it with` : `${entry.name}: no answer`);
+}
+
+// While labels are typed, the bars of the image at hand follow; the others are asked when shown.
+async function compareAgain() {
+  const entry = state.current, asked = question();
+  if (!entry) return;
+  await pause(kTypingPause);
+  if (entry !== state.current || asked !== question()) return;
+  try {
+    await classify(entry);
+    if (entry !== state.current || asked !== question()) return;
+    showAnswers(entry);
+    showHistory();
+    sayBest(entry);
+  } catch (error) {
+    if (asked === question()) say(error.message, true);
+  }
+}
+
 async function show(entry) {
   state.current = entry;
   $("result").hidden = false;
@@ -117,13 +175,13 @@ async function show(entry) {
   showAnswers(entry);
   showHistory();
   try {
-    if (!entry.answers[state.model]) say(`${entry.name}: waiting for the answer`);
+    if (!entry.answers[question()]) say(`${entry.name}: waiting for the answer`);
+    const asked = question();
     await classify(entry);
     showHistory();
-    if (entry !== state.current) return;
+    if (entry !== state.current || asked !== question()) return;
     showAnswers(entry);
-    const best = entry.answers[state.model].predictions[0];
-    say(best ? `${entry.name}: ${best.label}, ${percent(best.probability)}` : `${entry.name}: no answer`);
+    sayBest(entry);
     await explore(entry);
   } catch (error) {
     if (entry !== state.current) return;
@@ -137,7 +195,7 @@ async function add(files) {
   const images = [...files].filter((file) => file.type.startsWith("image/") || !file.type);
   if (!images.length) return say("There is no image among these files.", true);
   const fresh = images.map((file) => ({
-    file, name: file.name || "pasted image", url: URL.createObjectURL(file), answers: {}, number: ++add.count,
+    file, name: file.name || "pasted image", url: URL.createObjectURL(file), answers: {}, embeddings: {}, number: ++add.count,
   }));
   state.entries.push(...fresh);
   await show(fresh[0]);
@@ -146,12 +204,18 @@ async function add(files) {
 }
 add.count = 0;
 
+function chooseModel() {
+  state.model = $("model").value;
+  $("words").hidden = !readsWords();
+}
+
 async function start() {
   try {
-    const models = (await (await ask("/v1/models")).json()).data.filter((model) => model.classes > 0);
+    const models = (await (await ask("/v1/models")).json()).data.filter((model) => model.classes > 0 || model.text);
     $("token-form").hidden = true;
+    state.models = new Map(models.map((model) => [model.id, model]));
     $("model").replaceChildren(...models.map(({ id }) => new Option(id, id)));
-    state.model = $("model").value;
+    chooseModel();
     say("");
   } catch (error) {
     say(error.message, true);
@@ -166,9 +230,10 @@ for (const id of ["files", "camera"])
     $(id).value = "";
   });
 $("model").addEventListener("change", () => {
-  state.model = $("model").value;
+  chooseModel();
   if (state.current) show(state.current);
 });
+$("labels").addEventListener("input", compareAgain);
 $("token-form").addEventListener("submit", (event) => {
   event.preventDefault();
   state.token = $("token").value;

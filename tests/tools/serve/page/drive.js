@@ -66,7 +66,11 @@ async function readable(page) {
 async function hover(page) {
   const frame = await explorer(page);
   const heat = () => frame.locator("#heat").evaluate((canvas) => canvas.toDataURL());
+  const first = await heat();
+  await frame.getByRole("radio", { name: "Attention" }).click();
+  await frame.getByText(/ looks? (in layer|at the patches)/).waitFor();
   const before = await heat();
+  assert.notEqual(before, first, "relevance is shown first");
   await frame.locator("#stage").hover({ position: { x: 10, y: 10 } });
   await frame.getByText(/^Patch 0,0 looks/).waitFor();
   assert.notEqual(await heat(), before, "pointing at a patch changes the map");
@@ -74,10 +78,37 @@ async function hover(page) {
   await frame.getByText(/^What speaks for/).waitFor();
 }
 
+// Labels of one's own: the image is sent once, the bars follow while typing.
+async function words(page, scheme, device) {
+  assert.ok(await page.locator("#words").isHidden(), "a model with classes of its own needs no labels");
+  const sent = [];
+  const listen = (request) => sent.push(new URL(request.url()).pathname);
+  page.on("request", listen);
+  await page.locator("#model").selectOption("words");
+  await page.getByText("school_bus.png: type labels to compare it with").waitFor();
+  await explorer(page);
+  const field = page.getByLabel("Labels in words, separated by commas");
+  await field.pressSequentially("a ship", { delay: 20 });
+  await page.waitForFunction(() => document.querySelectorAll("#answers .label").length === 1);
+  await field.pressSequentially(", a frog, a truck on a road, a frog", { delay: 20 });
+  await page.waitForFunction(() => [...document.querySelectorAll("#answers .label")].map((e) => e.textContent).sort().join()
+    === "a frog,a ship,a truck on a road");
+  await readable(page);
+  const shares = await page.locator("#answers .share").allTextContents();
+  assert.ok(shares.every((share) => /^[0-9.]+ %$/.test(share)), shares.join());
+  assert.equal(sent.filter((path) => path === "/v1/embeddings").length, 1, "the image is sent once");
+  assert.equal(sent.filter((path) => path === "/v1/attention").length, 1);
+  await page.screenshot({ path: path.join(work, `words-${scheme}-${device}.png`), fullPage: true });
+  await page.locator("#entries button").nth(1).click();
+  await page.waitForFunction(() => document.querySelector("#name").textContent === "goldfish.png"
+    && document.querySelectorAll("#answers .label").length === 3);
+  page.off("request", listen);
+}
+
 async function drive(browser, scheme, device) {
   const context = await browser.newContext({ viewport: sizes[device], colorScheme: scheme, hasTouch: device === "phone" });
   const { page, trouble } = await visit(context, open);
-  await page.waitForFunction(() => document.querySelectorAll("#model option").length === 2);
+  await page.waitForFunction(() => document.querySelectorAll("#model option").length === 3);
   await readable(page);
   await page.screenshot({ path: path.join(work, `empty-${scheme}-${device}.png`), fullPage: true });
 
@@ -93,29 +124,30 @@ async function drive(browser, scheme, device) {
   });
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => window.choosing);
-  await page.locator("#files").setInputFiles(picture("ship_2.png"));
-  await answered(page, "ship_2.png");
-  assert.match(await status(page), /^ship_2.png: ship, /);
+  await page.locator("#files").setInputFiles(picture("school_bus.png"));
+  await answered(page, "school_bus.png");
+  assert.match(await status(page), /^school_bus.png: school bus, /);
   assert.equal((await answers(page)).length, 5);
-  assert.equal(await page.locator("#photo").getAttribute("alt"), "ship_2.png");
+  assert.equal(await page.locator("#photo").getAttribute("alt"), "school_bus.png");
   await hover(page);
 
-  await give(page, "drop", [picture("frog.png"), picture("horse.png")]);
-  await answered(page, "frog.png");
-  await give(page, "paste", [picture("truck.png")]);
-  await answered(page, "truck.png");
+  await give(page, "drop", [picture("goldfish.png"), picture("jellyfish.png")]);
+  await answered(page, "goldfish.png");
+  await give(page, "paste", [picture("mushroom.png")]);
+  await answered(page, "mushroom.png");
   await page.waitForFunction(() => document.querySelectorAll("#entries button").length === 4);
   await page.locator("#entries button").first().click();
-  await answered(page, "ship_2.png");
+  await answered(page, "school_bus.png");
   await explorer(page);
   await readable(page);
   await page.screenshot({ path: path.join(work, `answer-${scheme}-${device}.png`), fullPage: true });
 
   const before = await answers(page);
   await page.locator("#model").selectOption("small");
-  await answered(page, "ship_2.png");
+  await answered(page, "school_bus.png");
   await page.waitForFunction((old) => document.querySelector("#answers .label").textContent !== old, before[0]);
   assert.equal((await answers(page)).length, 5);
+  await words(page, scheme, device);
   await page.locator("#theme").click();
   assert.match(await page.evaluate(() => document.documentElement.dataset.theme), scheme === "dark" ? /light/ : /dark/);
   assert.deepEqual(trouble, [], `${scheme} ${device}`);
@@ -126,13 +158,13 @@ async function drive(browser, scheme, device) {
 async function wrong(browser) {
   const context = await browser.newContext({ viewport: sizes.desktop });
   const { page, trouble } = await visit(context, open, ["status of 415"]);
-  await page.waitForFunction(() => document.querySelectorAll("#model option").length === 2);
+  await page.waitForFunction(() => document.querySelectorAll("#model option").length === 3);
   const file = path.join(work, "broken.png");
   fs.writeFileSync(file, "no image at all");
   await page.locator("#files").setInputFiles(file);
   await page.waitForFunction(() => /not a JPEG/.test(document.getElementById("status").textContent));
-  await page.locator("#files").setInputFiles(picture("ship_1.png"));
-  await answered(page, "ship_1.png");
+  await page.locator("#files").setInputFiles(picture("lemon.png"));
+  await answered(page, "lemon.png");
   assert.deepEqual(trouble, []);
   await context.close();
 }
@@ -147,8 +179,8 @@ async function token(browser) {
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelectorAll("#model option").length === 1);
   assert.ok(await page.locator("#token-form").isHidden());
-  await page.locator("#files").setInputFiles(picture("ship_1.png"));
-  await answered(page, "ship_1.png");
+  await page.locator("#files").setInputFiles(picture("lemon.png"));
+  await answered(page, "lemon.png");
   await explorer(page);
   assert.deepEqual(trouble, []);
   await context.close();
@@ -156,10 +188,10 @@ async function token(browser) {
 
 // A plain script, as another program would ask: the same answer as the page shows.
 async function client() {
-  const body = fs.readFileSync(picture("ship_2.png"));
-  const answer = await fetch(open + "/v1/classify?k=1&name=ship_2.png", { method: "POST", body, headers: { "Content-Type": "image/png" } });
+  const body = fs.readFileSync(picture("school_bus.png"));
+  const answer = await fetch(open + "/v1/classify?k=1&name=school_bus.png", { method: "POST", body, headers: { "Content-Type": "image/png" } });
   assert.equal(answer.status, 200);
-  assert.equal((await answer.json()).images[0].predictions[0].label, "ship");
+  assert.equal((await answer.json()).images[0].predictions[0].label, "school bus");
   const form = new FormData();
   form.append("images", new Blob([body], { type: "image/png" }), "a.png");
   form.append("images", new Blob([body], { type: "image/png" }), "b.png");

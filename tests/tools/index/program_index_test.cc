@@ -1,0 +1,201 @@
+/// `vit index`: what is computed, what is kept, and what survives.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/tools/index/index_call.h"
+#include "tools/draw/canvas.h"
+#include "vit/index/file.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+size_t live_in(const std::string& path) {
+  return index::live_rows(index::read_index(path).vectors).size();
+}
+
+TEST(IndexProgram, ComputesOnlyWhatIsNewOrChanged) {
+  const Folder folder;
+  write_planted(folder, 5);
+  const std::string out = folder.path("photos.index");
+  EXPECT_THAT(index_images({folder.path("in"), "-o", out}).err, HasSubstr("5 images, 5 new\n"));
+  EXPECT_THAT(index_images({folder.path("in"), "-o", out}).err,
+              HasSubstr("5 images, 5 unchanged\n"));
+  write_image(planted_image(96, 64, 77), folder.path("in/1.png"));
+  fs::last_write_time(folder.path("in/2.png"), fs::file_time_type::clock::now());
+  fs::rename(folder.path("in/3.png"), folder.path("in/moved.png"));
+  fs::remove(folder.path("in/4.png"));
+  write_image(planted_image(96, 64, 78), folder.path("in/new.png"));
+  const Finished finished = index_images({folder.path("in"), "-o", out});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("5 images, 1 new, 1 changed, 2 with known content, 1 "
+                                      "unchanged, 2 gone\n"));
+  EXPECT_EQ(live_in(out), 5u);
+}
+
+TEST(IndexProgram, KeepsRowsOfFoldersThatAreNotListed) {
+  const Folder folder;
+  write_planted(folder, 2);
+  write_image(planted_image(96, 64, 9), folder.path("more/9.png"));
+  const std::string out = folder.path("photos.index");
+  ASSERT_EQ(index_images({folder.path("in"), "-o", out}).status, 0);
+  fs::rename(folder.path("in"), folder.path("unmounted"));
+  EXPECT_THAT(index_images({folder.path("more"), "-o", out}).err, HasSubstr("3 images, 1 new\n"));
+}
+
+TEST(IndexProgram, GivesTheSameVectorsWhateverTheWay) {
+  const Folder folder;
+  write_planted(folder, 3);
+  ASSERT_EQ(index_images({folder.path("in"), "-o", folder.path("a.index")}).status, 0);
+  ASSERT_EQ(
+      run({"embed", "-q", "-m", golden("hf_vit"), folder.path("in"), "-o", folder.path("f.npy")})
+          .status,
+      0);
+  const Finished finished =
+      run({"index", folder.path("f.npy"), "-o", folder.path("b.index"), "--half"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const auto a = index::read_index(folder.path("a.index"));
+  const auto b = index::read_index(folder.path("b.index"));
+  ASSERT_EQ(a.vectors.rows, 3u);
+  ASSERT_EQ(b.vectors.rows, 3u);
+  EXPECT_EQ(b.format.type, index::NumberType::kF16);
+  for (size_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(a.entries[row].path, b.entries[row].path);
+    std::vector<float> x(a.format.width), y(b.format.width);
+    index::read_rows(a.vectors, {&row, 1}, MatrixView(x.data(), 1, x.size()));
+    index::read_rows(b.vectors, {&row, 1}, MatrixView(y.data(), 1, y.size()));
+    for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], 1e-3);
+  }
+}
+
+TEST(IndexProgram, RecordsImagesThatCannotBeRead) {
+  const Folder folder;
+  write_planted(folder, 2);
+  std::ofstream(folder.path("in/broken.jpg")) << "no image";
+  const std::string out = folder.path("photos.index");
+  const Finished first = index_images({folder.path("in"), "-o", out});
+  EXPECT_EQ(first.status, 0);
+  EXPECT_THAT(first.err, HasSubstr("broken.jpg: "));
+  EXPECT_THAT(first.err, HasSubstr("2 images, 3 new, 1 failed\n"));
+  EXPECT_THAT(index_images({folder.path("in"), "-o", out}).err,
+              HasSubstr("2 images, 3 unchanged, 1 failed\n"));
+  write_image(planted_image(50, 50, 5), folder.path("in/broken.jpg"));
+  EXPECT_THAT(index_images({folder.path("in"), "-o", out}).err,
+              HasSubstr("3 images, 1 changed, 2 unchanged\n"));
+}
+
+constexpr size_t kLongRun = 240;
+
+/// A run of several seconds on one thread: pictures that take time to decode. Bytes after their end
+/// make every file another one.
+std::vector<std::string> long_run(const Folder& folder, const std::string& out) {
+  const std::string picture = encode_picture(planted_image(1600, 1200, 1), ".png");
+  for (size_t i = 0; i < kLongRun; ++i)
+    folder.write("in/long" + std::to_string(i) + ".png", picture + std::to_string(i));
+  return {"index", "-q", "-m", golden("hf_vit"), folder.path("in"), "-o", out, "--threads", "1"};
+}
+
+size_t rows_in(const std::string& path) {
+  return fs::exists(path) ? index::read_index(path).vectors.rows : 0;
+}
+
+/// Numbers and paths of all rows.
+std::string content_of(const std::string& path) {
+  const auto index = index::read_index(path);
+  index::check_numbers(index, path);
+  std::string content;
+  for (const size_t row : index::live_rows(index.vectors)) {
+    std::vector<float> vector(index.format.width);
+    index::read_rows(index.vectors, {&row, 1}, MatrixView(vector.data(), 1, vector.size()));
+    content += std::string(index.entries[row].path) + "\n";
+    content.append(reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(float));
+  }
+  return content;
+}
+
+/// Kills the run as soon as it has written more rows. False: it came to its end before.
+bool killed_after_more_rows(const std::vector<std::string>& arguments, const std::string& out) {
+  const size_t before = rows_in(out);
+  Call call;
+  call.arguments = arguments;
+  Running running(call);
+  while (rows_in(out) == before && !running.ends_within(std::chrono::seconds(0)))
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  running.send(SIGKILL);
+  return running.wait().status == 128 + SIGKILL;
+}
+
+TEST(IndexProgram, LosesNothingWhenItIsKilledAgainAndAgain) {
+  const Folder folder;
+  const std::string out = folder.path("photos.index"), whole = folder.path("whole.index");
+  const auto arguments = long_run(folder, out);
+  size_t kills = 0, rows = 0;
+  while (killed_after_more_rows(arguments, out)) {
+    ++kills;
+    EXPECT_GT(rows_in(out), rows);
+    rows = rows_in(out);
+    std::ofstream(out, std::ios::app) << "VITBLOCK torn";
+    ASSERT_LT(kills, 100u);
+  }
+  EXPECT_GE(kills, 1u);
+  const Finished finished = index_images({folder.path("in"), "-o", out});
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(finished.err, HasSubstr("photos.index: 240 images, 240 unchanged\n"));
+  ASSERT_EQ(index_images({folder.path("in"), "-q", "-o", whole}).status, 0);
+  EXPECT_EQ(content_of(out), content_of(whole));
+}
+
+TEST(IndexProgram, KeepsWhatItHadWhenAnUpdateIsKilled) {
+  const Folder folder;
+  const std::string out = folder.path("photos.index");
+  write_planted(folder, 5);
+  ASSERT_EQ(index_images({folder.path("in"), "-q", "-o", out}).status, 0);
+  const std::string before = content_of(out);
+  Call call;
+  call.arguments = long_run(folder, out);
+  Running running(call);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  running.send(SIGKILL);
+  running.wait();
+  EXPECT_THAT(content_of(out), testing::StartsWith(before));
+  EXPECT_EQ(index_images({folder.path("in"), "-q", "-o", out}).status, 0);
+  EXPECT_EQ(live_in(out), 5 + kLongRun);
+}
+
+TEST(IndexProgram, RefusesAnIndexOfAnotherModel) {
+  const Folder folder;
+  write_planted(folder, 1);
+  const std::string out = folder.path("photos.index");
+  ASSERT_EQ(index_images({folder.path("in"), "-o", out}).status, 0);
+  const std::string before = read_file(out);
+  const Finished finished = index_images({folder.path("in"), "-o", out, "--features", "mean"});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_THAT(finished.err, HasSubstr("photos.index: was made with another model or other options:"
+                                      "\n  options.features is \"cls\" in the file, \"mean\" now\n"
+                                      "use the same model and options"));
+  EXPECT_EQ(read_file(out), before);
+  EXPECT_EQ(index_images({folder.path("in"), "-o", out, "--features", "mean", "--restart"}).status,
+            0);
+}
+
+TEST(IndexProgram, RefusesWrongUsage) {
+  const Folder folder;
+  write_planted(folder, 1);
+  EXPECT_EQ(index_images({folder.path("in")}).status, 2);
+  EXPECT_THAT(index_images({folder.path("in")}).err, HasSubstr("no output given, expected -o"));
+  EXPECT_EQ(index_images({folder.path("none"), "-o", folder.path("a.index")}).status, 2);
+  EXPECT_EQ(index_images({folder.path("in"), "-o", folder.path("in/0.png")}).status, 2);
+  const Finished no_list = run({"index", folder.path("x.npy"), "-o", folder.path("a.index")});
+  EXPECT_EQ(no_list.status, 1);
+  EXPECT_THAT(no_list.err, HasSubstr("x.npy: no such file"));
+}
+
+}  // namespace
+}  // namespace vit::tools

@@ -1,0 +1,106 @@
+/// Mistakes with classes in words: what is said, and that nothing is written.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "tests/tools/words/words_call.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class WordMistakes : public Words {
+ protected:
+  void SetUp() override { ASSERT_TRUE(has("hf_siglip")); }
+
+  /// A copy of the model, for damage.
+  std::string copied() {
+    const std::string copy = folder.path("copy");
+    fs::create_directories(copy);
+    for (const auto* name :
+         {"config.json", "model.safetensors", "preprocessor_config.json", "spiece.model"})
+      fs::copy_file(fs::path(model) / name, fs::path(copy) / name);
+    return copy;
+  }
+  Finished baked(const std::string& from, const std::string& labels) {
+    return vit({"convert", "-m", from, "--labels", labels, folder.path("out.safetensors")});
+  }
+  void expect_nothing(const Finished& finished, int status, const std::string& message) {
+    EXPECT_EQ(finished.status, status);
+    EXPECT_THAT(finished.err, StartsWith("vit: " + message));
+    EXPECT_EQ(finished.out, "");
+    EXPECT_FALSE(fs::exists(folder.path("out.safetensors")));
+  }
+};
+
+TEST_F(WordMistakes, WrongLabels) {
+  expect_nothing(baked(model, "cat,,dog"), 2,
+                 "option '--labels': label 2 of 3 is empty; remove it or name the class");
+  expect_nothing(baked(model, "cat,dog,cat"), 2,
+                 "option '--labels': label 3 is 'cat', as is label 1; labels must differ");
+  expect_nothing(baked(model, "cat,d\xFFg"), 2, "option '--labels': label 2");
+  const std::string gap = file("gap.txt", "cat\n\ndog\n");
+  expect_nothing(baked(model, "@" + gap), 1, gap + ":2: the label is empty");
+  const std::string empty = file("empty.txt", "\n");
+  expect_nothing(baked(model, "@" + empty), 1, empty + ": no label given");
+  const std::string twice = file("twice.txt", "cat\ndog\ncat\n");
+  expect_nothing(baked(model, "@" + twice), 1,
+                 twice + ": label 3 is 'cat', as is label 1; labels must differ");
+  const std::string bytes = file("bytes.txt", "cat\nd\xFFg\n");
+  expect_nothing(baked(model, "@" + bytes), 1, bytes + ": label 2");
+  const std::string missing = folder.path("missing.txt");
+  expect_nothing(baked(model, "@" + missing), 1, missing + ": ");
+}
+
+TEST_F(WordMistakes, WrongOptions) {
+  const auto classify = [&](std::vector<std::string> more) {
+    more.push_back(image(0));
+    return on_model("classify", more);
+  };
+  expect_nothing(classify({"--labels", "cat", "--template", "a photo"}), 2,
+                 "option '--template' got 'a photo', expected a sentence with {}");
+  expect_nothing(classify({"--template", "a {}"}), 2,
+                 "--template given without --labels, which names the classes");
+  expect_nothing(classify({"--labels", "cat", "--none-of-these", "2"}), 2,
+                 "option '--none-of-these' got '2', expected a cosine between -1 and 1");
+  expect_nothing(classify({"--labels", "cat", "--none-of-these=-0.5"}), 1,
+                 model + ": the threshold of 'none of these' is -0.5, expected a probability");
+  expect_nothing(classify({"--labels", "cat,none of these", "--none-of-these=0.5"}), 2,
+                 "--none-of-these adds the class 'none of these', which --labels has too");
+}
+
+TEST_F(WordMistakes, AModelWithoutTextTower) {
+  expect_nothing(
+      baked(golden("hf_vit"), "cat,dog"), 1,
+      golden("hf_vit") + ": this model has no text tower; labels in words need a two-tower model");
+}
+
+TEST_F(WordMistakes, NoTokenizerOrABrokenOne) {
+  const std::string copy = copied();
+  fs::remove(fs::path(copy) / "spiece.model");
+  expect_nothing(baked(copy, "cat,dog"), 1, copy + ": no tokenizer beside the weights; expected ");
+  std::ofstream(fs::path(copy) / "tokenizer.json") << "{\"model\": ";
+  expect_nothing(baked(copy, "cat,dog"), 1, copy + "/tokenizer.json: ");
+  fs::remove(fs::path(copy) / "tokenizer.json");
+  std::ofstream(fs::path(copy) / "spiece.model", std::ios::binary) << "\x0A\xFF\xFF\xFF\x7F";
+  expect_nothing(baked(copy, "cat,dog"), 1, copy + "/spiece.model: ");
+}
+
+TEST_F(WordMistakes, PromptsThatAreTooLongAreCutAndNamed) {
+  std::string lengthy = "a dog";
+  for (int i = 0; i < 80; ++i) lengthy += " and a dog";
+  const std::string labels = file("long.txt", "cat\tcat\ndog\t" + lengthy + "\n");
+  for (int run = 0; run < 2; ++run) {
+    const Finished finished = on_model("classify", {"--labels", "@" + labels, "--json", image(0)});
+    EXPECT_EQ(finished.status, 0);
+    EXPECT_THAT(finished.err, HasSubstr("'" + lengthy + "': longer than the "));
+    EXPECT_THAT(finished.err, HasSubstr(" tokens of the model; the end is left out\n"));
+  }
+}
+
+}  // namespace
+}  // namespace vit::tools

@@ -1,0 +1,123 @@
+/// Two-tower files of families whose weights are not part of the reference cases: both towers are
+/// found, with the parts that differ from CLIP's.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/weights/support.h"
+#include "tests/weights/truth.h"
+#include "weights/known/architectures.h"
+#include "weights/text.h"
+
+namespace vit::weights {
+namespace {
+
+using nlohmann::json;
+using test::Folder;
+using test::numbered;
+using test::RawMap;
+
+constexpr size_t kWidth = 128, kFeatures = 24, kContext = 8, kVocabulary = 60;
+
+/// A text tower of one block under OpenAI's names.
+RawMap text_tower(const std::string& prefix) {
+  RawMap raw{{"token_embedding.weight", numbered({kVocabulary, kWidth})},
+             {"positional_embedding", numbered({kContext, kWidth})},
+             {"ln_final.weight", numbered({kWidth})},
+             {"ln_final.bias", numbered({kWidth})},
+             {"text_projection", numbered({kWidth, kFeatures})}};
+  const std::string block = "transformer.resblocks.0.";
+  for (const auto* norm : {"ln_1", "ln_2"})
+    for (const auto* part : {".weight", ".bias"})
+      raw.emplace(block + norm + part, numbered({kWidth}));
+  raw.emplace(block + "attn.in_proj_weight", numbered({3 * kWidth, kWidth}));
+  raw.emplace(block + "attn.in_proj_bias", numbered({3 * kWidth}));
+  raw.emplace(block + "attn.out_proj.weight", numbered({kWidth, kWidth}));
+  raw.emplace(block + "attn.out_proj.bias", numbered({kWidth}));
+  raw.emplace(block + "mlp.c_fc.weight", numbered({4 * kWidth, kWidth}));
+  raw.emplace(block + "mlp.c_fc.bias", numbered({4 * kWidth}));
+  raw.emplace(block + "mlp.c_proj.weight", numbered({kWidth, 4 * kWidth}));
+  raw.emplace(block + "mlp.c_proj.bias", numbered({kWidth}));
+  RawMap named;
+  for (auto& [name, tensor] : raw) named.emplace(prefix + name, std::move(tensor));
+  named.emplace("logit_scale", numbered({1}, 2.0f));
+  return named;
+}
+
+/// OpenCLIP's folder of a tower of timm with its own classifier as projection.
+Folder& open_clip(Folder& folder, const std::string& architecture, const json& arguments,
+                  const std::string& pool) {
+  Arguments shrunken{{"num_classes", std::to_string(kFeatures)}, {"img_size", "32"}};
+  for (const auto& [name, value] : arguments.items()) shrunken[name] = value.dump();
+  RawMap raw = text_tower("text.");
+  for (const auto& [name, tensor] : test::truth_of(config_of(architecture, shrunken)))
+    raw.emplace("visual.trunk." + name, tensor);
+  folder.write("open_clip_model.safetensors", test::safetensors(raw));
+  const json model{{"embed_dim", kFeatures},
+                   {"custom_text", true},
+                   {"vision_cfg",
+                    {{"image_size", 32},
+                     {"timm_model_name", architecture},
+                     {"timm_model_kwargs", arguments},
+                     {"timm_pool", pool},
+                     {"timm_proj", nullptr}}},
+                   {"text_cfg",
+                    {{"context_length", kContext},
+                     {"vocab_size", kVocabulary},
+                     {"width", kWidth},
+                     {"heads", 2},
+                     {"layers", 1}}}};
+  folder.write("open_clip_config.json", json{{"model_cfg", model}}.dump());
+  return folder;
+}
+
+void expect_both_towers(const Folder& folder) {
+  const Checkpoint image = open(folder.path());
+  EXPECT_EQ(image.config.outputs(), kFeatures);
+  const TextCheckpoint text = open_text(folder.path());
+  EXPECT_EQ(text.config.features, kFeatures);
+  EXPECT_EQ(text.config.context, kContext);
+  EXPECT_EQ(text.config.encoder.heads, 2u);
+  EXPECT_EQ(text.config.encoder.activation, Activation::kGelu);
+  EXPECT_EQ(text.config.tokenizer, TokenizerKind::kOpenClip);
+  EXPECT_TRUE(text.config.causal);
+}
+
+TEST(TwoTowers, PerceptionEncoderInOpenClip) {
+  Folder folder;
+  expect_both_towers(open_clip(folder, "vit_pe_core_tiny_patch16_384",
+                               {{"embed_dim", 64}, {"depth", 1}, {"num_heads", 2}}, "map"));
+}
+
+TEST(TwoTowers, EvaClipInOpenClip) {
+  Folder folder;
+  expect_both_towers(open_clip(folder, "eva02_base_patch16_clip_224",
+                               {{"embed_dim", 64}, {"depth", 1}, {"num_heads", 2}}, "token"));
+}
+
+TEST(TwoTowers, MobileClipsConvolutionalTowerIsRefusedByItsName) {
+  Folder folder;
+  open_clip(folder, "vit_base_patch16_224", {{"embed_dim", 64}, {"depth", 1}, {"num_heads", 2}},
+            "avg");
+  json config = json::parse(std::ifstream(folder.path("open_clip_config.json")));
+  config["model_cfg"]["vision_cfg"]["timm_model_name"] = "vit_base_mci_224";
+  folder.write("open_clip_config.json", config.dump());
+  EXPECT_THAT(test::error_of(folder, [&] { open(folder.path()); }),
+              testing::HasSubstr("vit_base_mci_224"));
+}
+
+/// Meta's own files: OpenAI's names without a configuration, but not OpenAI's activation.
+TEST(TwoTowers, PerceptionEncoderOfItsAuthorsHasAnotherActivation) {
+  const Folder folder;
+  RawMap raw = text_tower("");
+  const auto clip = folder.write("clip.safetensors", test::safetensors(raw));
+  EXPECT_EQ(open_text(clip).config.encoder.activation, Activation::kQuickGelu);
+  raw.emplace("visual.attn_pool.probe", numbered({1, 1, 4}));
+  const TextCheckpoint text =
+      open_text(folder.write("PE-Core.safetensors", test::safetensors(raw)));
+  EXPECT_EQ(text.config.encoder.activation, Activation::kGelu);
+  EXPECT_EQ(text.config.tokenizer, TokenizerKind::kOpenClip);
+  EXPECT_EQ(text.config.encoder.heads, 2u);
+}
+
+}  // namespace
+}  // namespace vit::weights

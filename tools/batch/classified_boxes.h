@@ -1,0 +1,29 @@
+/// vit batch --boxes: the classes of the boxes in a file of MegaDetector.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "tools/batch/run.h"
+#include "tools/cli/options.h"
+
+namespace vit::tools {
+
+class BoxFile;
+
+/// --boxes, --box-threshold and --box-category, as the group "Boxes".
+void add_box_options(cxxopts::Options& options);
+/// Null without --boxes. Throws a UsageError, or an Error if the file cannot be used.
+std::shared_ptr<const BoxFile> parse_boxes(const cxxopts::ParseResult& arguments,
+                                           const InputSettings& inputs);
+
+/// True if the output is a file as MegaDetector's; the rows then go to "OUT.rows.jsonl".
+bool choose_box_output(RunSettings& run);
+
+/// Writes MegaDetector's file with the classes of the rows. Returns a text about what was done,
+/// such as "out.json: 12 boxes classified, 3 left out". `classifier`: the name of the model.
+std::string write_classified_boxes(const RunSettings& run, const std::string& classifier);
+
+}  // namespace vit::tools

@@ -1,0 +1,161 @@
+#include "tools/batch/sorting/place_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "tools/batch/results/record.h"
+#include "tools/batch/results/shard.h"
+#include "vit/base/atomic_file.h"
+
+namespace vit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kLongestFolder = 200;  // bytes; file systems take 255
+
+struct Original {
+  std::vector<std::byte> bytes;
+  std::optional<struct stat> status;  ///< times and permissions; a member of an archive has none
+};
+
+Original read_original(const Input& input) {
+  Original original;
+  struct stat status {};
+  if (!input.archive && ::stat(input.path.c_str(), &status) == 0) original.status = status;
+  try {
+    original.bytes = read_bytes(input);
+  } catch (const Error& error) {
+    throw Unreadable(error.what());
+  }
+  return original;
+}
+
+bool same_content(const fs::path& file, const std::vector<std::byte>& bytes) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) != bytes.size())
+    return false;
+  return ReadableFile(file).read(0, bytes.size()) == bytes;
+}
+
+/// Gives `from` the name `place` unless that is taken: another program may be sorting into the
+/// same folder. `from` is then removed.
+bool take_name(const fs::path& from, const fs::path& place) {
+  if (::link(from.c_str(), place.c_str()) == 0) return ::unlink(from.c_str()) == 0;
+  const int error = errno;
+  const bool no_hard_links = error == EPERM || error == EOPNOTSUPP;
+  if (no_hard_links && ::rename(from.c_str(), place.c_str()) == 0) return true;
+  ::unlink(from.c_str());
+  if (error == EEXIST) return false;
+  fail(place.string(), ": cannot write: ", std::strerror(error));
+}
+
+/// Whether `place` was free or already holds the same content; otherwise it is another file.
+bool put_copy(const Original& original, const fs::path& place, const std::string& mark) {
+  if (fs::exists(fs::symlink_status(place))) return same_content(place, original.bytes);
+  const fs::path beside = place.parent_path() / (".vit" + mark + ".tmp");
+  ::unlink(beside.c_str());  // left by a run that was killed
+  AtomicFile file(beside);
+  file.write(original.bytes);
+  file.commit();
+  if (original.status) {
+    // Not every file system can store them; the copy is still valid.
+    const std::array<timespec, 2> times{original.status->st_atim, original.status->st_mtim};
+    [[maybe_unused]] const int timed = ::utimensat(AT_FDCWD, beside.c_str(), times.data(), 0);
+    [[maybe_unused]] const int allowed = ::chmod(beside.c_str(), original.status->st_mode & 0777);
+  }
+  return take_name(beside, place) || same_content(place, original.bytes);
+}
+
+bool put_link(const fs::path& target, const fs::path& place) {
+  if (symlink(target.c_str(), place.c_str()) == 0) return true;
+  if (errno != EEXIST) fail(place.string(), ": cannot make this link: ", std::strerror(errno));
+  std::error_code none;
+  return fs::read_symlink(place, none) == target;
+}
+
+std::string hash_mark(const std::string& path) {
+  std::array<char, 20> text{};
+  std::snprintf(text.data(), text.size(), "-%016jx", std::uintmax_t{path_hash(path)});
+  return text.data();
+}
+
+template <typename Put>
+void put_either(const Input& input, const fs::path& folder, const Put& put) {
+  const PlaceNames names = place_names(input);
+  if (!put(folder / names.own) && !put(folder / names.apart))
+    fail((folder / names.apart).string(), ": exists, and is not ", input.path);
+}
+
+/// The copy is on the disk before the original is removed.
+bool move_to_other_device(const fs::path& from, const fs::path& to) {
+  const Input input{.number = 0, .path = from.string(), .problem = {}, .archive = {}};
+  if (fs::exists(fs::symlink_status(to))) return false;
+  if (!put_copy(read_original(input), to, hash_mark(from.string()))) return false;
+  sync_folder_of(to);
+  if (::unlink(from.c_str()) != 0)
+    fail(from.string(), ": was copied to ", to.string(),
+         " and cannot be removed: ", std::strerror(errno));
+  return true;
+}
+
+}  // namespace
+
+std::string folder_name(std::string_view label) {
+  std::string name = as_utf8(label);
+  for (char& c : name)
+    if (c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '_';
+  if (name.size() > kLongestFolder) {
+    name.resize(kLongestFolder);
+    while (!is_utf8(name)) name.pop_back();
+  }
+  while (name.ends_with(' ')) name.pop_back();
+  if (name.empty() || name.starts_with('.')) name.insert(0, "_");
+  return name;
+}
+
+PlaceNames place_names(const Input& input) {
+  // Of a member its own name, without its archive and folders.
+  const fs::path name = fs::path(input.path).filename();
+  return {name, name.stem().string() + hash_mark(input.path) + name.extension().string()};
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code refused;
+  fs::create_directories(folder, refused);
+  if (refused) fail(folder.string(), ": cannot make this folder: ", refused.message());
+}
+
+void copy_into(const Input& input, const fs::path& folder) {
+  const Original original = read_original(input);
+  const std::string mark = hash_mark(input.path);
+  put_either(input, folder, [&](const fs::path& place) { return put_copy(original, place, mark); });
+}
+
+void link_into(const Input& input, const fs::path& folder) {
+  const fs::path target = fs::absolute(input.path);
+  put_either(input, folder, [&](const fs::path& place) { return put_link(target, place); });
+}
+
+bool move_file(const fs::path& from, const fs::path& to) {
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  int error = errno;
+  if (error == EINVAL || error == ENOSYS) {  // a file system without this flag
+    if (fs::exists(fs::symlink_status(to))) return false;
+    if (::rename(from.c_str(), to.c_str()) == 0) return true;
+    error = errno;
+  }
+  if (error == EEXIST) return false;
+  if (error == EXDEV) return move_to_other_device(from, to);
+  fail(from.string(), ": cannot be moved to ", to.string(), ": ", std::strerror(error));
+}
+
+}  // namespace vit::tools

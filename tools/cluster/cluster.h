@@ -1,0 +1,10 @@
+/// `vit cluster`.
+#pragma once
+
+#include "tools/cli/command.h"
+
+namespace vit::tools {
+
+Command cluster_command();
+
+}  // namespace vit::tools

@@ -1,0 +1,15 @@
+/// A download with its progress on the terminal.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "tools/pull/download.h"
+
+namespace vit::tools {
+
+/// As download(). Returns what is known of the content: "sha256 verified", …
+std::string shown_download(HubRepository& repository, const RemoteFile& remote,
+                           const std::filesystem::path& path);
+
+}  // namespace vit::tools

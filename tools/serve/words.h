@@ -1,0 +1,51 @@
+/// Texts in requests to two-tower models: their features, and labels in words as classes.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/output/json.h"
+#include "tools/serve/http/message.h"
+#include "vit/model/classifier.h"
+#include "vit/model/word_encoder.h"
+
+namespace vit::tools::serve {
+
+using WordHeadPtr = std::shared_ptr<const WordHead>;
+
+/// The text side of a model. Functions may be called by any thread.
+class Words {
+ public:
+  explicit Words(WordEncoder encoder) : encoder_(std::move(encoder)) {}
+
+  /// Throws a StatusError (400) whose message begins with `where`.
+  TextFeature feature(const std::string& text, const std::string& where) const;
+
+  /// The rows of labels. Those of the last lists are kept: a page asks again with each key that is
+  /// typed, and many images are asked with the same labels. Throws a StatusError (400).
+  WordHeadPtr head(const std::vector<text::WordLabel>& labels) const;
+
+ private:
+  WordHeadPtr kept(const std::vector<text::WordLabel>& labels) const;
+
+  WordEncoder encoder_;
+  mutable std::mutex mutex_;
+  mutable std::deque<std::pair<std::vector<text::WordLabel>, WordHeadPtr>> last_;
+};
+
+/// The settings `labels` and `template` of a request: "a cat, a dog", or arrays in JSON. Empty
+/// where there are none. Throws a StatusError: 400, or 413 for more than `most` texts.
+std::vector<text::WordLabel> read_labels(const Request& request, const Json& fields, size_t most);
+
+/// Probabilities of the labels, from word_logits().
+std::vector<float> word_probabilities(const WordHead& head, std::span<const float> logits);
+
+/// The `k` most probable labels, best first; ties in the order of the labels.
+std::vector<Prediction> top_labels(const WordHead& head, std::span<const float> probabilities,
+                                   size_t k);
+
+}  // namespace vit::tools::serve

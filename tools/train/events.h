@@ -1,0 +1,22 @@
+/// The log of a run as TensorBoard reads it: an event file, records with checksums of messages in
+/// the encoding of protocol buffers.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "vit/train/trainer.h"
+
+namespace vit::tools {
+
+/// The bytes of a file with the scalars of all epochs. `start`: seconds since 1970 at which the
+/// first epoch began.
+std::string event_file(const std::vector<train::EpochRow>& history, double start);
+
+/// Appends the epochs that are not in the file yet, so that a running TensorBoard sees them; a file
+/// with anything else is replaced.
+void write_events(const std::filesystem::path& folder, const std::vector<train::EpochRow>& history,
+                  double start);
+
+}  // namespace vit::tools

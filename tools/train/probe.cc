@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+
+#include "tools/output/format.h"
+#include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
+#include "tools/train/adapt.h"
+#include "tools/train/final_report.h"
+#include "vit/model/load.h"
+#include "vit/train/export.h"
+#include "vit/train/probe.h"
+#include "weights/checkpoint.h"
+#include "weights/store.h"
+
+namespace vit::tools {
+namespace {
+
+/// With so many samples, two parts are enough to find a temperature.
+constexpr size_t kMany = 5000;
+
+/// All images are used where they answer for each other, but for a validation part of the data's.
+void join_parts(data::Dataset& dataset) {
+  if (!dataset.split_by_us) return;
+  for (data::Sample& sample : dataset.validation) dataset.train.push_back(std::move(sample));
+  dataset.validation.clear();
+}
+
+std::string folds_text(const std::vector<double>& accuracies, size_t images) {
+  const auto [least, most] = std::ranges::minmax(accuracies);
+  const double mean = std::accumulate(accuracies.begin(), accuracies.end(), 0.0) /
+                      static_cast<double>(accuracies.size());
+  return "cross-validation in " + std::to_string(accuracies.size()) + " parts: accuracy " +
+         format_percent(mean) + " (" + format_percent(least) + " to " + format_percent(most) +
+         ") of " + std::to_string(images) + " images; the model is fitted to all of them\n";
+}
+
+/// Features with labels, and the classifier that they are for.
+struct Fitted {
+  train::Logistic head;
+  std::vector<double> fold_accuracies;
+};
+
+/// Regularised weights are too small for the confidence to be right: held-out answers say by what
+/// factor.
+Fitted fit_calibrated(const train::Labelled& data, size_t own_width, const TrainSettings& settings,
+                      ThreadPool& pool) {
+  const train::LogisticSettings how{
+      .seed = settings.training.batches.seed,
+      .balanced = settings.training.balance == train::Balance::kWeights};
+  Fitted fitted{train::fit_better_logistic(data, own_width, how, pool), {}};
+  const train::Labelled read{data.features.col_range(0, fitted.head.weight.cols()), data.labels,
+                             data.classes};
+  const size_t usual = data.labels.size() < kMany ? 5 : 2;
+  const size_t folds = std::min(settings.folds != 0 ? settings.folds : usual, data.labels.size());
+  if (folds < 2) return fitted;
+  auto crossed = train::cross_validate(read, fitted.head.decay, folds, how, pool);
+  train::cool(train::fit_temperature(crossed.logits, data.labels), fitted.head);
+  fitted.fold_accuracies = std::move(crossed.accuracies);
+  return fitted;
+}
+
+/// What the last line says and the file notes.
+struct Figures {
+  double training = 0.0;
+  double validation = 0.0;
+  double seconds = 0.0;
+};
+
+void say_result(const TrainSettings& settings, const data::Dataset& dataset,
+                const Figures& figures) {
+  write_output("training accuracy " + format_percent(figures.training) +
+               (dataset.validation.empty()
+                    ? ""
+                    : ", validation accuracy " + format_percent(figures.validation) + " on " +
+                          std::to_string(dataset.validation.size()) + " images") +
+               ", " + format_time(figures.seconds) + ", model " +
+               printable(settings.output.string()) + "\n");
+  if (!dataset.validation.empty()) report_model(settings, dataset);
+}
+
+}  // namespace
+
+int train_probe(const TrainSettings& settings, ThreadPool& pool) {
+  const auto start = std::chrono::steady_clock::now();
+  auto checkpoint = weights::open(weights::find_model(settings.from));
+  if (const size_t edge = settings.shape.image_size; edge != 0)
+    checkpoint.recipe = scaled_to(checkpoint.recipe, edge, edge);
+  check_tokens(checkpoint.config, kMostTokens, settings.from);
+  data::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
+  if (settings.folds != 0) join_parts(dataset);
+  show_whole(dataset, checkpoint.recipe);
+  const Recipe& recipe = checkpoint.recipe;
+  const Model model = load_model(
+      checkpoint, {.image_height = recipe.crop_height, .image_width = recipe.crop_width});
+  const Matrix features =
+      features_of(model, recipe, dataset.train, "features of training images", pool);
+  const Matrix others =
+      features_of(model, recipe, dataset.validation, "features of validation images", pool);
+  const auto labels = labels_of(dataset.train), other_labels = labels_of(dataset.validation);
+  const size_t classes = dataset.labels.size();
+  const size_t own_width = checkpoint.config.classifier_inputs();
+  const Fitted fitted = fit_calibrated({features, labels, classes}, own_width, settings, pool);
+  if (settings.folds != 0) write_output(folds_text(fitted.fold_accuracies, dataset.train.size()));
+  const size_t width = fitted.head.weight.cols();
+  const Pooling pooling =
+      width == own_width ? checkpoint.config.head.pooling : Pooling::kClassAndMean;
+
+  auto network = adapted_network(checkpoint, pooling, classes, settings.training.batches.seed);
+  train::set_head(fitted.head, network);
+  Figures figures;
+  figures.training =
+      train::accuracy_of(fitted.head, {features.view().col_range(0, width), labels, classes});
+  std::map<std::string, std::string> notes{{"training", "probe from=" + settings.from}};
+  if (!dataset.validation.empty()) {
+    figures.validation =
+        train::accuracy_of(fitted.head, {others.view().col_range(0, width), other_labels, classes});
+    notes["validation_accuracy"] = formatted("%.4f", figures.validation);
+  }
+  train::export_model(settings.output, network, recipe, dataset.labels,
+                      {.dtype = settings.half ? weights::DType::kF16 : weights::DType::kF32,
+                       .wordnet_ids = dataset.wordnet_ids,
+                       .notes = std::move(notes)});
+  figures.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  say_result(settings, dataset, figures);
+  return 0;
+}
+
+}  // namespace vit::tools

@@ -1,0 +1,147 @@
+#include "vit/model/word_classes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "vit/base/error.h"
+#include "vit/base/thread_pool.h"
+#include "weights/store.h"
+
+namespace vit {
+namespace {
+
+using weights::Checkpoint;
+using weights::Tensor;
+
+/// Numbers that the checkpoint owns from now on.
+void add_numbers(Checkpoint& checkpoint, const char* name, weights::Shape shape,
+                 std::vector<float> numbers) {
+  const auto owned = std::make_shared<const std::vector<float>>(std::move(numbers));
+  Tensor tensor{.dtype = weights::DType::kF32,
+                .shape = shape,
+                .strides = weights::contiguous_strides(shape),
+                .data = reinterpret_cast<const std::byte*>(owned->data())};
+  checkpoint.keep(owned);
+  checkpoint.add(name, std::move(tensor));
+}
+
+/// The logit at which "none of these" and a label are equal.
+float none_logit(const WordHead& head, double threshold, const std::string& where) {
+  const double least = head.sigmoid ? 0.0 : -1.0;
+  if (!(threshold > least && threshold < 1.0))
+    fail(where, ": the threshold of '", kNoneOfThese, "' is ", threshold, ", expected ",
+         head.sigmoid ? "a probability between 0 and 1: this model's labels are independent"
+                      : "a cosine between -1 and 1, of image and text");
+  const double logit = head.sigmoid ? std::log(threshold / (1.0 - threshold))
+                                    : double{head.scale} * threshold + double{head.bias};
+  return static_cast<float>(logit);
+}
+
+/// What projects to the shared space is stored as a head.
+void head_to_projection(Checkpoint& image) {
+  HeadConfig& head = image.config.head;
+  if (head.classes == 0) return;
+  if (head.pre_logits != 0 || head.distilled_head)
+    fail(image.path, ": its head is no projection to a space that texts share");
+  head.pre_logits = head.classes;
+  head.pre_logits_tanh = false;
+  head.pre_logits_bias = head.head_bias;
+  head.classes = 0;
+  for (const auto* part : {"weight", "bias"})
+    if (auto weight = image.take(std::string("head.") + part))
+      image.add(std::string("pre_logits.") + part, std::move(*weight));
+}
+
+void set_usual_prompts(std::vector<text::WordLabel>& labels, bool sigmoid) {
+  for (auto& label : labels)
+    if (label.prompts.empty()) label.prompts.push_back(usual_prompt(label.name, sigmoid));
+}
+
+/// Empty where there is no cache folder.
+std::filesystem::path head_cache() {
+  try {
+    return weights::cache_folder() / "words";
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> known_clip_vocabularies() {
+  try {
+    return {weights::clip_vocabulary_file()};
+  } catch (const Error&) {
+    return {};  // no cache folder
+  }
+}
+
+bool has_text_tower(const std::filesystem::path& model) {
+  try {
+    weights::open_text(model);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::string usual_prompt(const std::string& label, bool sigmoid) {
+  std::string lower = label.substr(0, 4);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  const bool article =
+      lower.starts_with("a ") || lower.starts_with("an ") || lower.starts_with("the ");
+  if (sigmoid) return "This is a photo of " + label + ".";
+  return (article ? "a photo of " : "a photo of a ") + label + ".";
+}
+
+void set_classes(Checkpoint& image, const WordHead& head, std::optional<double> none_of_these) {
+  if (image.config.outputs() != head.rows.cols())
+    fail(image.path, ": the image tower has ", image.config.outputs(), " features, the text tower ",
+         head.rows.cols(), "; expected equal ones");
+  head_to_projection(image);
+  const size_t labels = head.rows.rows(), features = head.rows.cols();
+  const size_t classes = labels + (none_of_these ? 1 : 0);
+  std::vector<float> rows(classes * features), bias(classes, head.bias);
+  for (size_t r = 0; r < labels; ++r)
+    for (size_t c = 0; c < features; ++c)
+      rows[r * features + c] = head.scale * head.rows.view()(r, c);
+  if (none_of_these) bias.back() = none_logit(head, *none_of_these, image.path);
+
+  HeadConfig& config = image.config.head;
+  config.unit_features = true;
+  config.classes = classes;
+  config.multi_label = head.sigmoid;
+  config.head_bias = std::ranges::any_of(bias, [](float b) { return b != 0.0f; });
+  image.labels = head.labels;
+  if (none_of_these) image.labels.emplace_back(kNoneOfThese);
+  add_numbers(image, "head.weight", {classes, features}, std::move(rows));
+  if (config.head_bias) add_numbers(image, "head.bias", {classes}, std::move(bias));
+}
+
+Checkpoint open_with_words(const std::filesystem::path& model, const WordOpenOptions& options) {
+  Checkpoint image = weights::open(model, {.heads = options.heads});
+  if (options.words == nullptr) {
+    if (image.labels.empty() && image.config.head.classes != 0 && has_text_tower(model))
+      head_to_projection(image);
+    return image;
+  }
+  const weights::TextCheckpoint text = weights::open_text(model);
+  std::vector<text::WordLabel> labels = options.words->labels;
+  set_usual_prompts(labels, text.sigmoid);
+  ThreadPool pool(options.threads);
+  const auto vocabularies = known_clip_vocabularies();
+  const WordHead head = make_word_head(text, labels,
+                                       {.pool = &pool,
+                                        .clip_vocabularies = vocabularies,
+                                        .cache = head_cache(),
+                                        .progress = options.words->progress});
+  if (options.words->truncated)
+    for (const auto& prompt : head.truncated) options.words->truncated(prompt, text.config.context);
+  set_classes(image, head, options.words->none_of_these);
+  return image;
+}
+
+}  // namespace vit
