@@ -26,9 +26,19 @@ using testing::MatchesRegex;
 
 constexpr std::chrono::seconds kPatience{120};  // for a machine with other work
 
+bool has_bytes(const std::string& path) {
+  std::error_code missing;
+  const auto size = fs::file_size(path, missing);
+  return !missing && size != 0;
+}
+
 void wait_for_file(const std::string& path) {
-  std::error_code none;
-  for (int i = 0; i < 6000 && (!fs::exists(path) || fs::file_size(path, none) == 0); ++i)
+  for (int i = 0; i < 6000 && !has_bytes(path); ++i) std::this_thread::sleep_for(milliseconds(10));
+}
+
+/// A run stores its options before its first row; rows on standard output come without them.
+void wait_for_begin(const std::string& rows) {
+  for (int i = 0; i < 6000 && !has_bytes(rows + ".run.json") && !has_bytes(rows); ++i)
     std::this_thread::sleep_for(milliseconds(10));
 }
 
@@ -44,10 +54,10 @@ void write_large_images(const Folder& folder) {
 Finished stopped_amid(const Call& call, const std::string& grows, int signal) {
   Finished finished;
   for (int i = 0; i < 20; ++i) {
-    for (const auto* ending : {"", ".done"}) fs::remove(grows + ending);
+    for (const auto* ending : {"", ".done", ".run.json"}) fs::remove(grows + ending);
     if (grows.ends_with(".npy.jsonl")) fs::remove(grows.substr(0, grows.size() - 6));
     Running running(call);
-    wait_for_file(grows);
+    wait_for_begin(grows);
     std::this_thread::sleep_for(milliseconds(30));
     running.send(signal);
     if (!running.ends_within(kPatience)) throw std::runtime_error("a signal did not end it");
