@@ -243,8 +243,8 @@ $("theme").addEventListener("click", () => {
   const root = document.documentElement;
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
-  const page = $("explorer").contentDocument;
-  if (page) page.documentElement.dataset.theme = root.dataset.theme;
+  const shown = $("explorer").contentDocument?.documentElement;  // none while another explorer loads
+  if (shown) shown.dataset.theme = root.dataset.theme;
 });
 $("explorer").addEventListener("load", fitFrame);
 document.addEventListener("paste", (event) => {
