@@ -5,6 +5,8 @@
 #include <functional>
 #include <limits>
 
+#include "tools/commands.h"
+
 namespace vit::tools {
 namespace {
 
@@ -85,6 +87,22 @@ TEST(ParseChoice, ListsTheChoices) {
   EXPECT_EQ(parse_choice("--n", "two", choices), 2);
   EXPECT_EQ(usage_error_of([&] { parse_choice("--n", "four", choices); }),
             "option '--n' got 'four', expected one, two or three");
+}
+
+TEST(Help, ShowsEveryOptionOfEveryCommand) {
+  const std::vector<Command> all = commands();
+  for (const Command& command : all) {
+    testing::internal::CaptureStdout();
+    const std::string name(command.name);
+    const std::vector<const char*> arguments{"help", name.c_str()};
+    run_program(all, arguments);
+    const std::string help = testing::internal::GetCapturedStdout();
+    const cxxopts::Options options = options_of(command);
+    for (const std::string& group : options.groups())
+      for (const auto& option : options.group_help(group).options)
+        EXPECT_NE(help.find("--" + option.l.front()), help.npos)
+            << name << " --" << option.l.front() << ", in the group '" << group << "'";
+  }
 }
 
 }  // namespace

@@ -10,10 +10,10 @@
 namespace vit::tools {
 namespace {
 
-/// The order of the groups of options in every help text.
-constexpr std::array kGroups{"",       "Map",    "Picture", "Model",  "Learning",
-                             "Images", "Words",  "Run",     "Limits", "Many machines",
-                             "Image",  "Output", "Machine"};
+/// The order of the groups of options in every help text; groups that are not here come last.
+constexpr std::array kGroups{"",       "Map",    "Picture", "Model",  "Learning",      "Images",
+                             "Words",  "Run",    "Boxes",   "Limits", "Many machines", "Image",
+                             "Output", "Machine"};
 
 /// Commands that had another name in earlier versions.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kRenamed{
@@ -62,10 +62,10 @@ const Command& find_command(Commands commands, std::string_view name) {
 
 std::string help_of(const Command& command) {
   cxxopts::Options options = options_of(command);
-  const auto present = options.groups();
-  std::vector<std::string> groups;
-  for (const auto* group : kGroups)
-    if (std::ranges::find(present, group) != present.end()) groups.emplace_back(group);
+  std::vector<std::string> groups = options.groups();
+  std::ranges::stable_sort(groups, {}, [](const std::string& group) {
+    return std::ranges::find(kGroups, group) - kGroups.begin();
+  });
   return help_text(options, groups, command.examples);
 }
 
