@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/support/near.h"
 #include "tests/support/random.h"
 #include "tests/support/reference.h"
 #include "vit/encoder/block.h"
@@ -115,7 +116,7 @@ inline double largest_difference(ConstMatrixView got, const Table& expected) {
   double worst = 0.0, largest = 0.0;
   for (size_t r = 0; r < got.rows; ++r)
     for (size_t c = 0; c < got.cols; ++c) {
-      worst = std::max(worst, std::abs(got(r, c) - expected(r, c)));
+      worst = std::max(worst, difference(got(r, c), expected(r, c)));
       largest = std::max(largest, std::abs(expected(r, c)));
     }
   return worst / largest;

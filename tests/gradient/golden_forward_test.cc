@@ -1,12 +1,11 @@
 // The differentiable model gives the answers of the fast one, on every reference checkpoint.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "patch/image/image.h"
 #include "patch/patchify.h"
+#include "tests/support/near.h"
 #include "tests/support/paths.h"
 #include "vit/gradient/network.h"
 #include "vit/model/load.h"
@@ -39,18 +38,13 @@ TEST_P(GoldenForward, EqualsTheInferenceModelOnEveryInstructionSet) {
   const std::span<const float> expected = runner.logits(read_image(folder / "image.png"));
 
   const auto network = load_network<float>(checkpoint, recipe.crop_height, recipe.crop_width);
-  float largest = 0.0f;
-  for (const float value : expected) largest = std::max(largest, std::abs(value));
   for (const Isa isa : available_isas()) {
     NetworkView<float> view(network);
     view.isa = isa;
     Trace<float> trace;
     const ConstMatrixView logits =
         forward<float>(view, {.patches = runner.workspace().patches, .images = 1}, trace);
-    ASSERT_EQ(logits.cols, expected.size());
-    for (size_t i = 0; i < expected.size(); ++i)
-      EXPECT_NEAR(logits(0, i), expected[i], 1e-5f * largest)
-          << "output " << i << ' ' << to_string(isa);
+    test::expect_near(logits.row_span(0), expected, 1e-5, std::string(to_string(isa)));
   }
 }
 

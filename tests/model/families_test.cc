@@ -2,13 +2,13 @@
 // timm, transformers and their authors' code, at the trained size and at another one.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <string>
 
+#include "tests/model/same_answer.h"
 #include "tests/support/golden.h"
+#include "tests/support/near.h"
 #include "tests/support/paths.h"
 #include "vit/model/load.h"
 #include "vit/model/model.h"
@@ -70,17 +70,7 @@ class Families : public ::testing::TestWithParam<FamilyCase> {
   void expect_stage(const std::string& name, ConstMatrixView got) {
     const auto found = expected_.find(name);
     ASSERT_NE(found, expected_.end()) << "no reference for " << name;
-    const std::vector<float>& want = found->second.values;
-    ASSERT_EQ(want.size(), got.rows * got.cols) << name;
-    double largest = 0.0, worst = 0.0;
-    for (size_t r = 0; r < got.rows; ++r)
-      for (size_t c = 0; c < got.cols; ++c) {
-        const double w = want[r * got.cols + c];
-        largest = std::max(largest, std::abs(w));
-        worst = std::max(worst, std::abs(w - got(r, c)));
-      }
-    EXPECT_LE(worst, kStage * largest)
-        << name << ": off by " << worst / largest << " of " << largest;
+    test::expect_near(test::numbers_of(got), found->second.values, kStage, name);
     ++stages_;
   }
 
@@ -170,16 +160,7 @@ TEST_P(Families, RelativeBiasesMatch) {
 }
 
 TEST_P(Families, TheAnswerIsTheSameWithAndWithoutTapsAndWorkers) {
-  ModelTaps taps;
-  taps.encoder.attention = [](size_t, ConstMatrixView) {};
-  const auto copied = [](std::span<const float> output) {
-    return std::vector<float>(output.begin(), output.end());
-  };
-  const auto tapped = copied(runner_->logits(&taps)), untapped = copied(runner_->logits());
-  ThreadPool pool(3);
-  runner_->set_pool(&pool);
-  EXPECT_EQ(tapped, untapped);
-  EXPECT_EQ(tapped, copied(runner_->logits()));
+  test::expect_same_answer(*runner_);
 }
 
 INSTANTIATE_TEST_SUITE_P(

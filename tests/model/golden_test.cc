@@ -8,7 +8,9 @@
 #include <memory>
 #include <string>
 
+#include "tests/model/same_answer.h"
 #include "tests/support/golden.h"
+#include "tests/support/near.h"
 #include "tests/support/paths.h"
 #include "vit/model/load.h"
 #include "vit/model/model.h"
@@ -67,18 +69,8 @@ class Golden : public ::testing::TestWithParam<GoldenCase> {
     return found->second;
   }
 
-  void expect_stage(const std::string& name, ConstMatrixView got, double relative) const {
-    const std::vector<float>& want = expected(name).values;
-    ASSERT_EQ(want.size(), got.rows * got.cols) << name;
-    double largest = 0.0, worst = 0.0;
-    for (size_t r = 0; r < got.rows; ++r)
-      for (size_t c = 0; c < got.cols; ++c) {
-        const double w = want[r * got.cols + c];
-        largest = std::max(largest, std::abs(w));
-        worst = std::max(worst, std::abs(w - got(r, c)));
-      }
-    EXPECT_LE(worst, relative * largest)
-        << name << ": off by " << worst / largest << " of " << largest;
+  void expect_stage(const std::string& name, ConstMatrixView got) const {
+    test::expect_near(test::numbers_of(got), expected(name).values, kStage, name);
   }
 
   std::map<std::string, test::GoldenTensor> expected_;
@@ -95,34 +87,25 @@ TEST_P(Golden, EveryStageMatches) {
     for (size_t i = 0; i < want.size(); ++i)
       ASSERT_LE(std::abs(want[i] - pixels.data[i]), 0x1p-23f * std::abs(want[i])) << "pixel " << i;
   };
-  taps.tokens = [&](ConstMatrixView tokens) { expect_stage("tokens", tokens, kStage); };
+  taps.tokens = [&](ConstMatrixView tokens) { expect_stage("tokens", tokens); };
   taps.encoder.attention = [&](size_t layer, ConstMatrixView attention) {
     const std::string name = "attention." + std::to_string(layer);
     // torchvision does not hand out its attention.
-    if (GetParam().folder != "torchvision_pth") expect_stage(name, attention, kStage);
+    if (GetParam().folder != "torchvision_pth") expect_stage(name, attention);
     ++attentions;
   };
   taps.encoder.block = [&](size_t layer, ConstMatrixView tokens) {
-    expect_stage("block." + std::to_string(layer), tokens, kStage);
+    expect_stage("block." + std::to_string(layer), tokens);
     ++blocks;
   };
   const std::span<const float> output = runner_->logits(&taps);
-  expect_stage("logits", {output.data(), 1, output.size()}, kStage);
+  expect_stage("logits", {output.data(), 1, output.size()});
   EXPECT_EQ(blocks, 2u);
   EXPECT_EQ(attentions, 2u);
 }
 
 TEST_P(Golden, TheAnswerIsTheSameWithAndWithoutTapsAndWorkers) {
-  ModelTaps taps;
-  taps.encoder.attention = [](size_t, ConstMatrixView) {};
-  const auto copied = [](std::span<const float> output) {
-    return std::vector<float>(output.begin(), output.end());
-  };
-  const auto tapped = copied(runner_->logits(&taps)), untapped = copied(runner_->logits());
-  ThreadPool pool(3);
-  runner_->set_pool(&pool);
-  EXPECT_EQ(tapped, untapped);
-  EXPECT_EQ(tapped, copied(runner_->logits()));
+  test::expect_same_answer(*runner_);
 }
 
 GoldenCase resampled(const std::string& way, PositionResampling positions) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tests/support/golden.h"
+#include "tests/support/near.h"
 #include "tests/support/paths.h"
 #include "vit/base/error.h"
 #include "weights/checkpoint.h"
@@ -38,10 +39,7 @@ TEST(SequenceSize, EqualsTimms) {
 }
 
 void expect_near(const std::vector<float>& got, const std::vector<float>& want) {
-  ASSERT_EQ(got.size(), want.size());
-  float largest = 0.0f;
-  for (const float value : want) largest = std::max(largest, std::abs(value));
-  for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-5f * largest);
+  test::expect_near(got, want, 1e-5, "features");
 }
 
 TEST(SequenceModel, AnswersAsTimmAtEachImagesOwnSize) {

@@ -1,10 +1,10 @@
 /// Two-tower models of every family against the original programs, stage by stage.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <filesystem>
 
 #include "tests/support/golden.h"
+#include "tests/support/near.h"
 #include "tests/support/text_cases.h"
 #include "vit/model/classifier.h"
 #include "vit/model/load_text.h"
@@ -22,18 +22,7 @@ const fs::path kClipVocabulary[] = {test::clip_vocabulary()};
 /// Within 1e-5 of the largest value: float32 arithmetic stays near 1e-6.
 void expect_near(std::span<const float> got, std::span<const float> expected,
                  const std::string& what) {
-  ASSERT_EQ(got.size(), expected.size()) << what;
-  float largest = 0.0f, worst = 0.0f;
-  for (const float value : expected) largest = std::max(largest, std::abs(value));
-  for (size_t i = 0; i < got.size(); ++i) worst = std::max(worst, std::abs(got[i] - expected[i]));
-  EXPECT_LE(worst, 1e-5f * largest) << what;
-}
-
-std::vector<float> numbers_of(ConstMatrixView view) {
-  std::vector<float> numbers;
-  for (size_t r = 0; r < view.rows; ++r)
-    numbers.insert(numbers.end(), view.row(r), view.row(r) + view.cols);
-  return numbers;
+  test::expect_near(got, expected, 1e-5, what);
 }
 
 class TextGolden : public testing::TestWithParam<const char*> {
@@ -83,14 +72,14 @@ TEST_P(TextGolden, EveryStageAgrees) {
     const std::string suffix = "." + std::to_string(index);
     text::TextTaps taps;
     taps.tokens = [&](ConstMatrixView tokens) {
-      expect_near(numbers_of(tokens), golden_.at("text.tokens" + suffix).values, "tokens");
+      expect_near(test::numbers_of(tokens), golden_.at("text.tokens" + suffix).values, "tokens");
     };
     taps.encoder.block = [&](size_t layer, ConstMatrixView tokens) {
       const std::string name = "text.block." + std::to_string(layer) + suffix;
-      expect_near(numbers_of(tokens), golden_.at(name).values, name);
+      expect_near(test::numbers_of(tokens), golden_.at(name).values, name);
     };
     taps.pooled = [&](ConstMatrixView pooled) {
-      expect_near(numbers_of(pooled), row("text.pooled", index), "pooled");
+      expect_near(test::numbers_of(pooled), row("text.pooled", index), "pooled");
     };
     text::encode_text(tower_, texts_[index], workspace, feature, &taps);
     expect_near(feature, row("text.features", index), "feature");
