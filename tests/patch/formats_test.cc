@@ -8,6 +8,7 @@
 #include <random>
 
 #include "patch/image/image.h"
+#include "tests/patch/decoded.h"
 #include "tests/patch/hostile_files.h"
 #include "tests/patch/images.h"
 
@@ -15,10 +16,7 @@ namespace vit::patch {
 namespace {
 
 using test::Bytes;
-
-Image decoded(const Bytes& bytes) {
-  return decode(std::as_bytes(std::span(bytes)), "test");
-}
+using test::decoded;
 
 /// Red first, of 16 bits the upper 8; without pixels where OpenCV does not read it.
 Image by_opencv(const Bytes& bytes, bool deep) {

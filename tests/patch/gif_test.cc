@@ -3,24 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "patch/image/image.h"
+#include "tests/patch/decoded.h"
 #include "tests/patch/gif_files.h"
-#include "tests/support/message_of.h"
 #include "tests/support/peak_memory.h"
 
 namespace vit::patch {
 namespace {
 
 using test::Bytes;
+using test::decoded;
 using test::GifFrame;
-using vit::test::message_of;
+using test::message;
 using vit::test::peak_megabytes;
-
-Image decoded(const Bytes& bytes) {
-  return decode(std::as_bytes(std::span(bytes)), "test");
-}
-std::string message(const Bytes& bytes) {
-  return message_of([&] { decoded(bytes); });
-}
 
 Bytes indices_of(const Image& image) {
   Bytes indices;

@@ -10,10 +10,10 @@
 #include <random>
 
 #include "patch/image/image.h"
+#include "tests/patch/decoded.h"
 #include "tests/patch/heif_encoder.h"
 #include "tests/patch/heif_files.h"
 #include "tests/patch/images.h"
-#include "tests/support/message_of.h"
 #include "tests/support/peak_memory.h"
 #include "vit/base/error.h"
 
@@ -21,16 +21,10 @@ namespace vit::patch {
 namespace {
 
 using test::Bytes;
+using test::decoded;
+using test::message;
 using testing::StartsWith;
-using vit::test::message_of;
 using vit::test::peak_megabytes;
-
-Image decoded(const Bytes& bytes, const DecodeOptions& options = {}) {
-  return decode(std::as_bytes(std::span(bytes)), "test", options);
-}
-std::string message(const Bytes& bytes, const DecodeOptions& options = {}) {
-  return message_of([&] { decoded(bytes, options); });
-}
 
 /// Four flat quarters of different colours, so that every turn shows.
 Image quarters(size_t width, size_t height) {

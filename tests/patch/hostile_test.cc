@@ -12,6 +12,7 @@
 
 #include "patch/image/image.h"
 #include "patch/image/pixel_budget.h"
+#include "tests/patch/decoded.h"
 #include "tests/patch/hostile_files.h"
 #include "tests/patch/images.h"
 #include "tests/support/message_of.h"
@@ -24,16 +25,10 @@ namespace {
 
 using test::BmpKind;
 using test::Bytes;
+using test::decoded;
+using test::message;
 using vit::test::message_of;
 using vit::test::peak_megabytes;
-
-Image decoded(const Bytes& bytes, const DecodeOptions& options = {}) {
-  return decode(std::as_bytes(std::span(bytes)), "test", options);
-}
-
-std::string message(const Bytes& bytes, const DecodeOptions& options = {}) {
-  return message_of([&] { decoded(bytes, options); });
-}
 
 TEST(Hostile, BmpsOfUnknownKindsAreRefusedByName) {
   const Bytes rows(40 * 30 * 3, 99);
