@@ -131,6 +131,17 @@ void take_sizes(Taker& take, ModelConfig& c) {
   c.encoder.norm_eps = norm.eps;
 }
 
+void take_block_parts(Taker& take, std::string_view attention_norm, ModelConfig& c) {
+  take_sizes(take, c);
+  c.encoder.qkv_bias = take.flag("qkv_bias").value_or(true);
+  c.encoder.qk_norm = take.flag("qk_norm").value_or(false);
+  c.encoder.projection_bias = take.flag("proj_bias").value_or(true);
+  c.encoder.mlp_bias = c.encoder.projection_bias;
+  c.encoder.attention_norm = take.flag(attention_norm).value_or(false);
+  c.encoder.mlp_norm = take.flag("scale_mlp_norm").value_or(false);
+  c.encoder.layer_scale = take.number("init_values").value_or(0.0) != 0.0;
+}
+
 std::string take_pooling(Taker& take, std::string_view otherwise, ModelConfig& c) {
   constexpr std::pair<std::string_view, Pooling> kPools[] = {
       {"token", Pooling::kClass},    {"avg", Pooling::kMean},      {"max", Pooling::kMax},

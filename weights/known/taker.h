@@ -61,6 +61,10 @@ void take_image(Taker& take, ModelConfig& c);
 /// embed_dim, depth, num_heads and norm_layer.
 void take_sizes(Taker& take, ModelConfig& c);
 
+/// What the blocks of vision_transformer.py and naflexvit.py say alike; `attention_norm` is the
+/// name of the argument that differs.
+void take_block_parts(Taker& take, std::string_view attention_norm, ModelConfig& c);
+
 /// global_pool and num_classes; `otherwise` is the pooling of the class. Returns timm's word.
 std::string take_pooling(Taker& take, std::string_view otherwise, ModelConfig& c);
 

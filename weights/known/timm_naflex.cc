@@ -53,14 +53,7 @@ void take_positions(Taker& take, ModelConfig& c) {
 }
 
 void take_blocks(Taker& take, ModelConfig& c) {
-  take_sizes(take, c);
-  c.encoder.qkv_bias = take.flag("qkv_bias").value_or(true);
-  c.encoder.qk_norm = take.flag("qk_norm").value_or(false);
-  c.encoder.projection_bias = take.flag("proj_bias").value_or(true);
-  c.encoder.mlp_bias = c.encoder.projection_bias;
-  c.encoder.attention_norm = take.flag("scale_attn_inner_norm").value_or(false);
-  c.encoder.mlp_norm = take.flag("scale_mlp_norm").value_or(false);
-  c.encoder.layer_scale = take.number("init_values").value_or(0.0) != 0.0;
+  take_block_parts(take, "scale_attn_inner_norm", c);
   c.encoder.activation = activation_named(take.text("act_layer").value_or("gelu"), take.where());
   take.expect("swiglu_mlp", "false");
 }
