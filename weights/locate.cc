@@ -11,16 +11,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As the hubs name them, best first.
-constexpr const char* kUsualNames[] = {
-    "model.safetensors",           "model.safetensors.index.json", "pytorch_model.bin",
-    "open_clip_model.safetensors", "open_clip_pytorch_model.bin",
-};
 constexpr const char* kExtensions[] = {".safetensors", ".pth",  ".pt",   ".bin",
                                        ".npz",         ".gguf", ".ckpt", ".onnx"};
 
 fs::path weights_in(const fs::path& folder) {
-  for (const auto* name : kUsualNames)
+  for (const auto* name : kWeightNames)
     if (fs::is_regular_file(folder / name)) return folder / name;
 
   std::vector<std::string> candidates;
@@ -52,12 +47,12 @@ Location locate(const fs::path& path) {
   const fs::path folder = location.weights.parent_path();
   // Repositories of OpenCLIP may hold the same model in the form of transformers beside it.
   const bool open_clip = location.weights.filename().string().starts_with("open_clip");
-  for (const auto* name : {open_clip ? "open_clip_config.json" : "config.json",
-                           open_clip ? "config.json" : "open_clip_config.json"})
+  for (const auto* name : {open_clip ? kOpenClipConfigName : kConfigName,
+                           open_clip ? kConfigName : kOpenClipConfigName})
     if (location.config.empty() && fs::is_regular_file(folder / name, ignored))
       location.config = folder / name;
-  if (fs::is_regular_file(folder / "preprocessor_config.json", ignored))
-    location.preprocessor = folder / "preprocessor_config.json";
+  if (fs::is_regular_file(folder / kPreprocessorName, ignored))
+    location.preprocessor = folder / kPreprocessorName;
   return location;
 }
 

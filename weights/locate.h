@@ -1,9 +1,20 @@
 /// Which files belong to a checkpoint.
 #pragma once
 
+#include <array>
 #include <filesystem>
 
 namespace vit::weights {
+
+inline constexpr const char* kConfigName = "config.json";
+inline constexpr const char* kOpenClipConfigName = "open_clip_config.json";
+inline constexpr const char* kPreprocessorName = "preprocessor_config.json";
+inline constexpr const char* kShardIndexName = "model.safetensors.index.json";
+
+/// Names of the weights in a model's folder and in its repository on the hub, best first.
+inline constexpr std::array kWeightNames{"model.safetensors", kShardIndexName, "pytorch_model.bin",
+                                         "open_clip_model.safetensors",
+                                         "open_clip_pytorch_model.bin"};
 
 struct Location {
   std::filesystem::path weights;

@@ -14,6 +14,7 @@
 #include "vit/base/atomic_file.h"
 #include "weights/known/catalogue.h"
 #include "weights/known/unsupported.h"
+#include "weights/locate.h"
 #include "weights/store.h"
 
 namespace vit::tools {
@@ -33,12 +34,7 @@ constexpr std::string_view kExamples =
     "  VIT_CLIP_VOCABULARY  another address of CLIP's vocabulary, for OpenCLIP's models without "
     "one\n";
 
-constexpr const char* kOpenClipConfig = "open_clip_config.json";
 constexpr const char* kClipVocabulary = "bpe_simple_vocab_16e6.txt.gz";
-constexpr const char* kShardIndex = "model.safetensors.index.json";
-/// As the hub's users name them, best first.
-constexpr const char* kWeights[] = {"model.safetensors", kShardIndex, "pytorch_model.bin",
-                                    "open_clip_model.safetensors", "open_clip_pytorch_model.bin"};
 constexpr const char* kExtensions[] = {".safetensors", ".npz", ".pth", ".pt", ".bin", ".gguf"};
 
 void add_options(cxxopts::Options& options) {
@@ -82,8 +78,9 @@ class Pull {
 
   weights::PulledModel run(const std::string& revision) {
     remove_abandoned(folder_);
-    const bool open_clip = !fetch_if_there("config.json") && fetch_if_there(kOpenClipConfig);
-    fetch_if_there("preprocessor_config.json");
+    const bool open_clip =
+        !fetch_if_there(weights::kConfigName) && fetch_if_there(weights::kOpenClipConfigName);
+    fetch_if_there(weights::kPreprocessorName);
     if (open_clip || reads_texts()) fetch_tokenizer(open_clip);
     fetch_weights();
     weights::PulledModel model{repository_.name(), revision, repository_.commit(), files_};
@@ -100,7 +97,7 @@ class Pull {
 
   /// transformers' models of two towers: a configuration for each.
   bool reads_texts() const {
-    std::ifstream file(folder_ / "config.json");
+    std::ifstream file(folder_ / weights::kConfigName);
     const auto config = nlohmann::json::parse(file, nullptr, false);
     return config.is_object() && config.contains("model_type") && config.contains("text_config");
   }
@@ -136,25 +133,25 @@ class Pull {
   }
 
   void fetch_weights() {
-    for (const auto* name : kWeights) {
+    for (const auto* name : weights::kWeightNames) {
       if (!fetch_if_there(name)) continue;
-      if (std::string_view(name) == kShardIndex) fetch_shards();
+      if (std::string_view(name) == weights::kShardIndexName) fetch_shards();
       return;
     }
     fetch_only_weights(repository_.list());
   }
 
   void fetch_shards() {
-    std::ifstream file(folder_ / kShardIndex);
+    std::ifstream file(folder_ / weights::kShardIndexName);
     const auto index = nlohmann::json::parse(file, nullptr, false);
     if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object())
-      fail(repository_.name(), ": ", kShardIndex, " has no weight_map");
+      fail(repository_.name(), ": ", weights::kShardIndexName, " has no weight_map");
     std::set<std::string> shards;
     for (const auto& [tensor, shard] : index["weight_map"].items()) {
       // A name that leads out of the folder must not be written to.
       const fs::path name = shard.is_string() ? shard.get<std::string>() : "";
       if (name.empty() || name.has_parent_path() || name == "..")
-        fail(repository_.name(), ": ", kShardIndex, " names the shard ", shard.dump());
+        fail(repository_.name(), ": ", weights::kShardIndexName, " names the shard ", shard.dump());
       shards.insert(name.string());
     }
     for (const auto& shard : shards)
