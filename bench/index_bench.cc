@@ -86,20 +86,17 @@ void pick_from_collection(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(pick_diverse(vectors, {}, 100, {.pool = &pool}));
 }
 
-BENCHMARK_CAPTURE(search_million, f32, NumberType::kF32)
-    ->ArgNames({"threads", "queries"})
-    ->Args({1, 1})
-    ->Args({2, 1})
-    ->Args({2, 8})
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-BENCHMARK_CAPTURE(search_million, f16, NumberType::kF16)
-    ->ArgNames({"threads", "queries"})
-    ->Args({1, 1})
-    ->Args({2, 1})
-    ->Args({2, 8})
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
+void threads_and_queries(benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgNames({"threads", "queries"})
+      ->Args({1, 1})
+      ->Args({2, 1})
+      ->Args({2, 8})
+      ->Unit(benchmark::kMillisecond)
+      ->UseRealTime();
+}
+
+BENCHMARK_CAPTURE(search_million, f32, NumberType::kF32)->Apply(threads_and_queries);
+BENCHMARK_CAPTURE(search_million, f16, NumberType::kF16)->Apply(threads_and_queries);
 BENCHMARK(open_million)->Unit(benchmark::kMillisecond);
 BENCHMARK(group_collection)
     ->ArgName("threads")
