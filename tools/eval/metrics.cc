@@ -7,7 +7,7 @@
 namespace vit::tools {
 namespace {
 
-constexpr double kUnits = 4294967296.0;  // of a confidence in 1: four thousand million images fit
+constexpr double kUnits = 4294967296.0;  // of a confidence in 1: sums of 4 billion images fit
 
 double ratio(std::uint64_t part, std::uint64_t whole) {
   return static_cast<double>(part) / static_cast<double>(whole);

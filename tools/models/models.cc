@@ -23,7 +23,7 @@ void add_options(cxxopts::Options& options) {
       "",
       {
           {"family", "models of one family: deit3, dinov2, clip, …", text(), "NAME"},
-          {"max-gmacs", "most multiply-adds per image, in thousand millions", text(), "X"},
+          {"max-gmacs", "most multiply-adds per image, in billions (GMACs)", text(), "X"},
           {"max-params", "most parameters, in millions", text(), "X"},
           {"min-top1", "least published top-1 accuracy on ImageNet-1k, in percent", text(), "X"},
           {"sort", "order: name, top1 (best first), gmacs or params (smallest first)", text(),

@@ -28,7 +28,7 @@ struct Settings {
   std::string labelled;   ///< empty: none
   std::string uncertain;  ///< rows of vit batch; empty: none
   bool classify = false;
-  size_t among = 0;  ///< the most diverse of so many uncertain ones; 0: the most uncertain
+  size_t among = 0;  ///< picks the most diverse of the N most uncertain; 0: the most uncertain
 
   bool by_doubt() const { return classify || !uncertain.empty(); }
 };

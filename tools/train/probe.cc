@@ -16,10 +16,11 @@
 namespace vit::tools {
 namespace {
 
-/// With so many samples, two parts are enough to find a temperature.
+/// With this many samples, two parts are enough to find a temperature.
 constexpr size_t kMany = 5000;
 
-/// All images are used where they answer for each other, but for a validation part of the data's.
+/// Cross-validation uses all images, so a validation part that we split off is joined again. One
+/// that came with the data is kept apart.
 void join_parts(data::Dataset& dataset) {
   if (!dataset.split_by_us) return;
   for (data::Sample& sample : dataset.validation) dataset.train.push_back(std::move(sample));

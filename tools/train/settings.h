@@ -69,7 +69,8 @@ struct TrainSettings {
 void add_train_options(cxxopts::Options& options);
 TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments);
 
-/// Images per step for so many training images: few images need many steps more than even ones.
+/// Images per step for this number of training images. With few images, more steps matter more
+/// than large batches.
 size_t batch_for(size_t images);
 
 /// The configuration of a new model.

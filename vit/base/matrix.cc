@@ -20,8 +20,8 @@ Matrix::Buffer Matrix::allocate(size_t count) {
   void* p = nullptr;
   if (posix_memalign(&p, alignment, bytes) != 0) throw std::bad_alloc();
 #if defined(__linux__)
-  // Weights are read from end to end for every image: with huge pages few addresses need looking
-  // up. Whether there are any is no matter of right or wrong.
+  // Weights are read from end to end for every image; huge pages reduce TLB misses. This is only an
+  // optimisation, so a failure is ignored.
   if (alignment == kHugePage) madvise(p, bytes, MADV_HUGEPAGE);
 #endif
   auto* numbers = static_cast<float*>(p);

@@ -25,8 +25,8 @@ struct RowRange {
   size_t count = 0;
 };
 
-/// The rows of one of `owners` that share `rows`: whole tiles, as many as the others have or one
-/// more. Those that do not fill a tile are the last one's.
+/// The part of one of `owners` in `rows`: whole tiles, whose numbers differ by at most one between
+/// owners. The last owner also gets the rows that do not fill a tile.
 inline RowRange own_rows(size_t rows, size_t owners, size_t owner) {
   const size_t tiles = (rows + kWholeTiles - 1) / kWholeTiles;
   const auto border = [&](size_t i) { return std::min(rows, i * tiles / owners * kWholeTiles); };
@@ -34,8 +34,8 @@ inline RowRange own_rows(size_t rows, size_t owners, size_t owner) {
 }
 
 /// Calls task(owner, index, worker) once for every index below `count` of each of owner_count(pool)
-/// parts. A worker takes all of the part that is its own, then helps where there is work left. The
-/// first exception is thrown again here, after what the other workers had yet to do.
+/// parts. A worker first processes its own part, then helps with the others. The first exception is
+/// rethrown here, after the other workers have finished.
 template <typename Task>
 void parallel_for_owners(ThreadPool* pool, size_t count, const Task& task) {
   const size_t owners = owner_count(pool);
@@ -49,8 +49,8 @@ void parallel_for_owners(ThreadPool* pool, size_t count, const Task& task) {
   });
 }
 
-/// Calls task(row) for each row: every owner's, in pieces with which others can help. Few are not
-/// worth a worker's waking.
+/// Calls task(row) for each row. Owners process their rows in pieces, with which others can help.
+/// Few rows stay on the calling thread: waking a worker would cost more.
 template <typename RowTask>
 void for_each_row(ThreadPool* pool, size_t rows, const RowTask& task) {
   constexpr size_t kRowsPerTask = 16;

@@ -153,7 +153,7 @@ bool has_image(const fs::path& folder) {
 
 Dataset read_folder(const fs::path& path, const DatasetOptions& options) {
   fs::path train = first_folder(path, {"train", "training"});
-  // One of the classes may be called so: trains.
+  // "train" may also be a class: pictures of trains.
   if (!train.empty() && folders_in(train).empty() && has_image(train)) train.clear();
   const fs::path validation = first_folder(path, {"val", "valid", "validation", "test"});
   const fs::path root = train.empty() ? path : train;
@@ -218,7 +218,7 @@ Dataset read_dataset(const fs::path& path, const DatasetOptions& options) {
 }
 
 void measure_statistics(const Dataset& dataset, Recipe& recipe) {
-  // A few thousand images say it to three digits.
+  // A few thousand images give three digits.
   const size_t stride = std::max<size_t>(1, dataset.train.size() / 5000);
   std::array<double, 3> sum{}, squares{};
   double count = 0.0;

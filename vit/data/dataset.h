@@ -54,7 +54,7 @@ Dataset read_idx(const std::filesystem::path& path);
 bool is_cifar_folder(const std::filesystem::path& path);
 Dataset read_cifar(const std::filesystem::path& path);
 
-/// Another number for other labels, images or parts.
+/// Changes with the labels, the images and their parts.
 std::uint64_t fingerprint(const Dataset& dataset);
 
 /// Means and standard deviations of the training pixels, for the recipe.

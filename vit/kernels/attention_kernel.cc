@@ -315,9 +315,9 @@ void attend_head(const Job& job, const Buffers& buffers, const HeadTask& task) {
   }
 }
 
-/// Calls `work` for every head, in parts where that serves: a worker's own rows (owners.h), if they
-/// are enough to pay for packing the keys and values once for each part; else whole heads where
-/// each worker gets as many of them, or one more than others of many.
+/// Calls `work` for every head. Heads are cut into the rows of each worker (owners.h) if these are
+/// enough to pay for packing keys and values once per part. Otherwise whole heads are shared if
+/// that is even, or nearly so because there are many.
 template <typename Work>
 void share_heads(ThreadPool* pool, const AttentionCall& call, const Work& work) {
   constexpr size_t kRowsToPayForPacking = 96;

@@ -36,10 +36,10 @@ struct LinearCall {
   ThreadPool* pool = nullptr;
 };
 
-/// Calls `work` for shares of `call`'s output that are whole tiles; the first may begin before its
-/// columns. Each worker has rows of its own, the same in every layer, so that they stay in its
-/// cache; their columns are cut into shares with which other workers can help. With too few rows
-/// for that all workers share columns.
+/// Calls `work` for shares of `call`'s output that are whole tiles; the first share may begin
+/// before the columns of `call`. Each worker has rows of its own, the same in every layer, so that
+/// they stay in its cache. Their columns are cut into shares, with which other workers can help. If
+/// there are too few rows for that, the workers share the columns of all rows.
 template <typename Work>
 void share_output(const LinearCall& call, size_t panel_width, const Work& work) {
   constexpr size_t kPanelsPerShare = 2, kSharesPerOwner = 32, kRowsPerOwner = 48;

@@ -7,8 +7,8 @@
 
 constexpr size_t kPanelWidth = 2 * kLanes;
 
-/// Weights on their way from beyond the second-level cache while there is other work: a line of the
-/// panel that comes next after every few steps. Many at once would keep what is needed now waiting.
+/// Prefetches the next panel's weights from beyond the second-level cache: one cache line every few
+/// steps. Bursts of prefetches would delay the loads of the current panel.
 class PanelPrefetch {
  public:
   /// `tiles` read a panel before the next one is needed.
@@ -17,7 +17,7 @@ class PanelPrefetch {
   }
 
   void start(const float* panel) { at_ = reinterpret_cast<size_t>(panel); }
-  /// May run a little past the end, which does no harm: nothing is read.
+  /// May run a little past the end: a prefetch of any address is harmless.
   void advance() {
     __builtin_prefetch(reinterpret_cast<const void*>(at_), 0, 2);
     at_ += kLineBytes;

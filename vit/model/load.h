@@ -19,8 +19,8 @@ struct LoadOptions {
   size_t most_tokens = kMostTokens;  ///< a model of more is refused
 };
 
-/// Reads, converts and packs every weight once. Afterwards the checkpoint may go. Throws an Error
-/// naming the tensor if a number is not finite.
+/// Reads, converts and packs every weight once. The model does not need the checkpoint
+/// afterwards. Throws an Error naming the tensor if a number is not finite.
 Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& options = {});
 
 /// The table of positions as patch::positions_for() takes it; empty where the model has none.

@@ -1,4 +1,4 @@
-/// An image as training sees it: another one in every epoch, the same one for the same seed.
+/// Random changes of a training image: others in every epoch, the same ones for the same seed.
 #pragma once
 
 #include "patch/image/image.h"

@@ -53,8 +53,8 @@ class Curvature {
   std::deque<Pair> pairs_;
 };
 
-/// `function(x, gradient)` returns the value and fills the gradient. x is where to start, and then
-/// where it ends: after `iterations`, or when the gradient is 1e-5 of its first length.
+/// `function(x, gradient)` returns the value and fills the gradient. x holds the starting point and
+/// then the result. Ends after `iterations`, or when the gradient is 1e-5 of its first length.
 template <typename Function>
 void minimize(const Function& function, size_t iterations, std::vector<double>& x) {
   constexpr double kTolerance = 1e-5, kDecrease = 1e-4;
@@ -68,7 +68,7 @@ void minimize(const Function& function, size_t iterations, std::vector<double>& 
     const double slope = -dot(direction, gradient);
     double length = i == 0 ? std::min(1.0, 1.0 / first) : 1.0, next_value = 0.0;
     for (int tries = 0;; ++tries, length /= 2.0) {
-      if (tries == 30) return;  // no way down that rounding leaves
+      if (tries == 30) return;  // rounding hides any further decrease
       for (size_t k = 0; k < x.size(); ++k) next[k] = x[k] - length * direction[k];
       next_value = function(next, next_gradient);
       if (next_value <= value + kDecrease * length * slope) break;

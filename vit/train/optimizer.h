@@ -1,5 +1,5 @@
-/// AdamW with decoupled decay (and Muon for those who ask), the usual exclusions, layer-wise rates,
-/// clipping, a schedule, and a running average of the weights.
+/// AdamW with decoupled weight decay, optionally Muon for matrices; layer-wise rates, clipping, a
+/// schedule, and a running average of the weights.
 #pragma once
 
 #include <cstdint>

@@ -13,12 +13,12 @@
 
 namespace vit::train {
 
-/// Images smaller than the input have no margin to spare: where all are, the recipe resizes them to
-/// all of the input instead of cutting one off. Whether it had to be changed for that.
+/// If all images are smaller than the input, changes the recipe so that it resizes them to the
+/// whole input and crops nothing: they have no margin to spare. True if the recipe was changed.
 bool keep_margins(std::span<const data::Sample> samples, Recipe& recipe);
 
-/// The features that a new classifier of this model reads: those that its own classifier reads, and
-/// the mean of the patches beside them where that is the bare class token.
+/// The features that a new classifier of this model reads: those that its own classifier reads. If
+/// these are the class token alone, the mean of the patches is added.
 FeatureKind probe_features(const ModelConfig& config);
 
 /// These features of every sample, one row each, computed by the inference model. `progress` is
@@ -36,7 +36,7 @@ struct Logistic {
 };
 
 struct LogisticSettings {
-  /// Strengths of the pull towards zero to choose from, on a tenth of the data held out.
+  /// Weight decays to choose from, by the accuracy on a held-out tenth of the data.
   std::vector<double> decays{1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5};
   size_t iterations = 200;
   std::uint64_t seed = 0;
@@ -54,8 +54,8 @@ struct Labelled {
 /// workers.
 Logistic fit_logistic(const Labelled& data, const LogisticSettings& settings, ThreadPool& pool);
 
-/// The better of two on held-out data: one that reads the first `first` features, as what they come
-/// from is used to, and one that reads all.
+/// The better of two classifiers on held-out data: one reads the first `first` features, those of
+/// the model's own classifier, the other one reads all.
 Logistic fit_better_logistic(const Labelled& data, size_t first, const LogisticSettings& settings,
                              ThreadPool& pool);
 
@@ -73,7 +73,7 @@ CrossValidation cross_validate(const Labelled& data, double decay, size_t folds,
 /// Platt proposes.
 double fit_temperature(ConstMatrixView logits, std::span<const size_t> labels);
 
-/// Divides weights and biases, and with them the logits.
+/// Divides weights and biases, and thus the logits, by `temperature`.
 void cool(double temperature, Logistic& logistic);
 
 /// The share of samples whose largest logit is their label.

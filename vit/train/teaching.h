@@ -36,7 +36,7 @@ class TeacherTable {
   size_t finished() const { return finished_; }
   bool complete() const { return finished_ == shape_.passes(); }
 
-  /// A number for the teacher, so that nobody adds to another's answers.
+  /// Identifies the teacher, so that answers of two teachers are not mixed.
   std::uint64_t teacher() const { return teacher_; }
   void set_teacher(std::uint64_t teacher) { teacher_ = teacher; }
 
@@ -49,7 +49,7 @@ class TeacherTable {
   /// The probabilities of all classes: what was not kept is spread evenly over the others.
   void get(std::uint64_t epoch, size_t image, std::span<float> probabilities) const;
 
-  /// Another number for other answers.
+  /// Changes with the answers.
   std::uint64_t hash() const;
 
   /// Only finished passes are kept. A full disk or a kill leaves the file that was there.
