@@ -92,10 +92,23 @@ TEST(Encoder, NeededTokensAreTheSameWhetherOrNotTheLastLayerMerges) {
   EXPECT_EQ(0, std::memcmp(all.data(), one.data(), one.size() * sizeof(float)));
 }
 
-TEST(Encoder, EveryQueryIsComputedWhereTheMaskDependsOnIt) {
+/// Every query has its own row of such a mask, so the rows of those that are needed are enough.
+TEST(Encoder, TheLastLayerSkipsTokensWithAMaskForEachQuery) {
+  const Encoder encoder = test::random_encoder(2);
+  const Matrix bias = test::random_matrix(kTokens, kTokens, 8);
+  const Matrix all = first_rows(encoder, {.mask = {.bias = bias}});
+  for (const size_t needed : {size_t{1}, size_t{2}}) {
+    const Matrix some = first_rows(encoder, {.mask = {.bias = bias}, .needed_tokens = needed});
+    EXPECT_EQ(some.rows(), needed);
+    EXPECT_EQ(0, std::memcmp(all.data(), some.data(), some.size() * sizeof(float))) << needed;
+  }
+}
+
+TEST(Encoder, EveryQueryIsComputedWhereTheMaskIsCausalOrDiffersByHead) {
   const Encoder encoder = test::random_encoder(2);
   Workspace workspace(workspace_shape(encoder, kTokens));
-  const Matrix bias = test::random_matrix(kTokens, kTokens, 8);
+  const size_t heads = encoder.blocks.front().attention.front().attention.heads;
+  const Matrix bias = test::random_matrix(heads * kTokens, kTokens, 8);
   for (const AttentionMask& mask : {AttentionMask{.causal = true}, AttentionMask{.bias = bias}}) {
     Matrix all = test::random_matrix(kTokens, test::kEncoderWidth, 5);
     Matrix some = test::random_matrix(kTokens, test::kEncoderWidth, 5);

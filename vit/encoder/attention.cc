@@ -132,15 +132,19 @@ void attend(const Attention& a, const AttentionInput& input, const Resources& re
             MatrixView y, const Epilogue& epilogue) {
   const Execution& execution = resources.execution;
   assert(a.crosses() == !input.memory.empty());
-  assert(input.needed_tokens == 0 ||
-         (!a.crosses() && !input.mask.causal && input.mask.bias.empty()));
+  assert(input.needed_tokens == 0 || (!a.crosses() && !input.mask.causal));
+  assert(input.needed_tokens == 0 || input.mask.bias.empty() ||
+         input.mask.bias.rows == input.tokens.rows);
   const Projections p =
       a.crosses() ? project_cross(a, input, resources) : project_self(a, input, resources);
   normalize_groups(a.query_norm, p.queries, execution);
   normalize_groups(a.key_norm, p.keys, execution);
   if (a.rotary != nullptr) rotate_patches(*a.rotary, p, execution);
 
-  AttentionCall call = make_call(a, p, input.mask, execution.isa);
+  AttentionMask mask = input.mask;
+  if (input.needed_tokens != 0 && !mask.bias.empty())
+    mask.bias = mask.bias.row_range(0, input.needed_tokens);
+  AttentionCall call = make_call(a, p, mask, execution.isa);
   if (input.cache != nullptr) {
     input.cache->append(p.keys, p.values);
     call.keys = input.cache->keys();

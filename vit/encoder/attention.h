@@ -54,8 +54,8 @@ struct Attention {
 
 struct AttentionInput {
   ConstMatrixView tokens{};  ///< [T, D], where the queries come from
-  /// Compute queries for the first N tokens only (0 = all). Self-attention without causal mask or
-  /// bias only.
+  /// Compute queries for the first N tokens only (0 = all). Self-attention only, and not with a
+  /// causal mask or one for each head.
   size_t needed_tokens = 0;
   ConstMatrixView memory{};  ///< [S, D], the other sequence in cross-attention
   AttentionMask mask{};

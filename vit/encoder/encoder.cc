@@ -33,7 +33,8 @@ MatrixView run_layer(const Layer& at, BlockInput input, const Resources& resourc
 /// How many tokens the last layer must update; 0: all.
 size_t needed_of_last(const EncoderInput& input, size_t tokens, const EncoderTaps* taps) {
   const bool observed = taps != nullptr && (taps->attention || taps->block);
-  const bool masked = input.mask.causal || !input.mask.bias.empty();
+  const bool by_head = !input.mask.bias.empty() && input.mask.bias.rows != tokens;
+  const bool masked = input.mask.causal || by_head;
   return observed || masked || input.needed_tokens >= tokens ? 0 : input.needed_tokens;
 }
 

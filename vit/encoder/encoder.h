@@ -30,7 +30,7 @@ struct EncoderInput {
   TokenMerge* merge = nullptr;
   /// Encodings of the first N tokens are needed (0 = all). The last layer then computes keys and
   /// values of every token and everything else for these only, unless a tap observes the layer, or
-  /// the mask is causal or has a bias for each query.
+  /// the mask is causal or has a bias for each head.
   size_t needed_tokens = 0;
   /// For each layer the heads whose output is zero; empty: none.
   std::span<const std::vector<size_t>> disabled_heads{};
