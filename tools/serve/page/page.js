@@ -118,13 +118,15 @@ async function classify(entry) {
   entry.answers[asked] = answer;
 }
 
+const explorerKey = () => `${state.model}/${state.current.number}`;
+
 // The explorer as a document of its own, under the policy of this page.
 async function explore(entry) {
-  const key = `${state.model}/${entry.number}`;
+  const key = explorerKey();
   if ($("explorer").dataset.key === key) return;
   const answer = await post("/v1/attention?format=html", entry);
   const url = URL.createObjectURL(await answer.blob());
-  if (entry !== state.current) return URL.revokeObjectURL(url);
+  if (key !== explorerKey()) return URL.revokeObjectURL(url);
   const frame = $("explorer");
   if (frame.dataset.url) URL.revokeObjectURL(frame.dataset.url);
   frame.dataset.key = key;
@@ -133,9 +135,23 @@ async function explore(entry) {
   $("explore").hidden = false;
 }
 
+// Pasted and dropped images, on the page and on the explorer, which is most of it.
+function takeImages(page) {
+  page.addEventListener("paste", (event) => {
+    if (event.clipboardData.files.length) add(event.clipboardData.files);
+  });
+  for (const [name, over] of [["dragover", true], ["dragleave", false], ["drop", false]])
+    page.addEventListener(name, (event) => {
+      event.preventDefault();
+      $("drop").classList.toggle("over", over);
+      if (name === "drop" && event.dataTransfer.files.length) add(event.dataTransfer.files);
+    });
+}
+
 function fitFrame() {
   const page = $("explorer").contentDocument;
   if (!page || !page.body) return;
+  takeImages(page);
   const theme = document.documentElement.dataset.theme;
   if (theme) page.documentElement.dataset.theme = theme;
   const fit = () => { $("explorer").style.height = `${page.body.scrollHeight + 8}px`; };
@@ -168,6 +184,7 @@ async function compareAgain() {
 
 async function show(entry) {
   state.current = entry;
+  const key = explorerKey();
   $("result").hidden = false;
   $("photo").src = entry.url;
   $("photo").alt = entry.name;
@@ -179,12 +196,14 @@ async function show(entry) {
     const asked = question();
     await classify(entry);
     showHistory();
-    if (entry !== state.current || asked !== question()) return;
-    showAnswers(entry);
-    sayBest(entry);
+    if (key !== explorerKey()) return;
+    if (asked === question()) {  // else compareAgain shows the answer to the labels as they are now
+      showAnswers(entry);
+      sayBest(entry);
+    }
     await explore(entry);
   } catch (error) {
-    if (entry !== state.current) return;
+    if (key !== explorerKey()) return;
     $("explore").hidden = true;
     $("explorer").dataset.key = "";
     say(error.message, true);
@@ -247,13 +266,5 @@ $("theme").addEventListener("click", () => {
   if (shown) shown.dataset.theme = root.dataset.theme;
 });
 $("explorer").addEventListener("load", fitFrame);
-document.addEventListener("paste", (event) => {
-  if (event.clipboardData.files.length) add(event.clipboardData.files);
-});
-for (const [name, over] of [["dragover", true], ["dragleave", false], ["drop", false]])
-  document.addEventListener(name, (event) => {
-    event.preventDefault();
-    $("drop").classList.toggle("over", over);
-    if (name === "drop" && event.dataTransfer.files.length) add(event.dataTransfer.files);
-  });
+takeImages(document);
 start();

@@ -9,11 +9,13 @@ const [executable, work, open, locked, pictures] = process.argv.slice(2);
 const args = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
   "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const sizes = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
+const kPatience = 240000;  // milliseconds, for machines that have other work
 const picture = (name) => path.join(pictures, name);
 
 // A page that stays silent and asks nobody but its own server.
 async function visit(context, url, expected = []) {
   const page = await context.newPage();
+  page.setDefaultTimeout(kPatience);
   const trouble = [];
   page.on("console", (message) => {
     if (!["error", "warning"].includes(message.type())) return;
@@ -42,7 +44,11 @@ async function explorer(page) {
   return frame;
 }
 
-// Files in the hands of an event, as a browser gives them to a page.
+// When the explorer of this model is there, nothing more is asked for.
+const explored = (page, model) => page.waitForFunction((name) =>
+  document.getElementById("explorer").dataset.key?.startsWith(name + "/"), model);
+
+// Files in the hands of an event, as a browser gives them to a page or to a frame in it.
 async function give(page, kind, files) {
   const given = files.map((file) => ({ name: path.basename(file), bytes: fs.readFileSync(file).toString("base64") }));
   await page.evaluate(({ kind, given }) => {
@@ -145,12 +151,63 @@ async function drive(browser, scheme, device) {
   const before = await answers(page);
   await page.locator("#model").selectOption("small");
   await answered(page, "school_bus.png");
+  await explored(page, "small");
   await page.waitForFunction((old) => document.querySelector("#answers .label").textContent !== old, before[0]);
   assert.equal((await answers(page)).length, 5);
   await words(page, scheme, device);
   await page.locator("#theme").click();
   assert.match(await page.evaluate(() => document.documentElement.dataset.theme), scheme === "dark" ? /light/ : /dark/);
   assert.deepEqual(trouble, [], `${scheme} ${device}`);
+  await context.close();
+}
+
+// The explorer takes up most of the page: images are dropped and pasted there, too.
+async function overTheExplorer(browser) {
+  const context = await browser.newContext({ viewport: sizes.desktop });
+  const { page, trouble } = await visit(context, open);
+  await page.waitForFunction(() => document.querySelectorAll("#model option").length === 3);
+  await page.locator("#files").setInputFiles(picture("school_bus.png"));
+  await explorer(page);
+  const frame = () => page.frames().find((one) => one !== page.mainFrame());
+  await give(frame(), "drop", [picture("goldfish.png")]);
+  await answered(page, "goldfish.png");
+  await explored(page, "ten");
+  await page.waitForFunction(() => document.getElementById("explorer").dataset.key === "ten/2");
+  await explorer(page);
+  await give(frame(), "paste", [picture("mushroom.png")]);
+  await answered(page, "mushroom.png");
+  assert.equal(await page.locator("#entries button").count(), 3);
+  assert.deepEqual(trouble, []);
+  await context.close();
+}
+
+// An answer that comes late, for a model that is not chosen any more, does not replace the newer one.
+async function lateExplorer(browser) {
+  const context = await browser.newContext({ viewport: sizes.desktop });
+  const { page, trouble } = await visit(context, open);
+  await page.waitForFunction(() => document.querySelectorAll("#model option").length === 3);
+  let held = null;
+  const holding = new Promise((done) => { held = done; });
+  await page.route("**/v1/attention?*model=small*", (route) => held(route));
+  await page.locator("#model").selectOption("small");
+  await page.locator("#files").setInputFiles(picture("school_bus.png"));
+  const late = await holding;
+  await page.evaluate(() => {
+    window.explorers = [];
+    const frame = document.getElementById("explorer");
+    new MutationObserver(() => window.explorers.push(frame.dataset.key)).observe(frame, { attributeFilter: ["data-key"] });
+  });
+  await page.locator("#model").selectOption("ten");
+  await explored(page, "ten");
+  const come = page.waitForResponse((answer) => answer.url().includes("model=small") && answer.url().includes("attention"));
+  await late.continue();
+  await (await come).finished();
+  await page.locator("#model").selectOption("words");  // whatever the late answer does is done by then
+  await explored(page, "words");
+  await page.locator("#model").selectOption("ten");
+  await explored(page, "ten");
+  assert.deepEqual(await page.evaluate(() => window.explorers), ["ten/1", "words/1", "ten/1"]);
+  assert.deepEqual(trouble, []);
   await context.close();
 }
 
@@ -207,6 +264,8 @@ async function client() {
     await drive(browser, "light", "desktop");
     await drive(browser, "dark", "desktop");
     await drive(browser, "dark", "phone");
+    await overTheExplorer(browser);
+    await lateExplorer(browser);
     await wrong(browser);
     await token(browser);
   } finally {
