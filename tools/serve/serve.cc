@@ -4,10 +4,10 @@
 
 #include <csignal>
 #include <optional>
-#include <thread>
 
 #include "tools/output/terminal.h"
 #include "tools/serve/access_log.h"
+#include "tools/serve/reloader.h"
 #include "tools/serve/service.h"
 #include "tools/serve/settings.h"
 
@@ -30,32 +30,16 @@ void raise_file_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Loads the models again, in a thread of its own, one time after the other.
-class Reloader {
- public:
-  Reloader(Models& models, Metrics& metrics) : models_(models), metrics_(metrics) {}
-
-  void start() {
-    thread_ = {};  // waits for the one before
-    thread_ = std::jthread([this] { reload(); });
+void reload(Models& models, Metrics& metrics) {
+  try {
+    models.reload();
+    metrics.count_reload(true);
+    write_message("models reloaded");
+  } catch (const std::exception& error) {
+    metrics.count_reload(false);
+    write_message(std::string(error.what()) + "; the models that were loaded before stay");
   }
-
- private:
-  void reload() {
-    try {
-      models_.reload();
-      metrics_.count_reload(true);
-      write_message("models reloaded");
-    } catch (const std::exception& error) {
-      metrics_.count_reload(false);
-      write_message(std::string(error.what()) + "; the models that were loaded before stay");
-    }
-  }
-
-  Models& models_;
-  Metrics& metrics_;
-  std::jthread thread_;
-};
+}
 
 void say_where(const ServeSettings& settings, const Models& models, const Server& server) {
   std::string names;
@@ -77,7 +61,7 @@ int run(const cxxopts::ParseResult& arguments) {
   std::optional<AccessLog> log;
   if (settings.log) log.emplace();
   serving::WorkQueue queue(settings.threads, settings.queue);
-  Reloader reloader(models, metrics);
+  Reloader reloader([&] { reload(models, metrics); });
   const Service service({settings.service, models, queue, metrics, server});
   say_where(settings, models, server);
   server.run(

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <latch>
+
 #include "tools/output/html.h"
 #include "tools/serve/inputs.h"
 #include "tools/serve/metrics.h"
+#include "tools/serve/reloader.h"
 #include "tools/serve/service.h"
 #include "tools/serve/status_error.h"
 
@@ -21,6 +24,30 @@ TEST(Target, IsSplitAndDecodedOnce) {
   EXPECT_EQ(request.parameter("y"), "&");
   EXPECT_EQ(request.parameter("z"), "");
   EXPECT_EQ(request.parameter("none"), std::nullopt);
+}
+
+TEST(Reloads, NeverKeepTheCallerWaitingAndFollowEachOther) {
+  std::latch begun{1}, open{1}, again{2};
+  std::atomic<int> under_way = 0, most = 0, reloads = 0;
+  {
+    Reloader reloader([&] {
+      most = std::max<int>(most, ++under_way);
+      ++reloads;
+      if (reloads == 1) {
+        begun.count_down();
+        open.wait();
+      }
+      --under_way;
+      again.count_down();
+    });
+    reloader.start();
+    begun.wait();
+    for (int i = 0; i < 5; ++i) reloader.start();  // returns while the first cannot go on
+    open.count_down();
+    again.wait();
+  }
+  EXPECT_EQ(most, 1);
+  EXPECT_EQ(reloads, 2) << "what is asked for meanwhile is done once, afterwards";
 }
 
 TEST(Target, IsRefusedWhereItIsMalformed) {
