@@ -1,5 +1,6 @@
 /// The Open Inference Protocol, version 2: /v2, /v2/health, /v2/models.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "tools/serve/routes.h"
@@ -75,6 +76,9 @@ void infer_one(const ServedModel& model, const Context& context, Runner& runner,
                   pixels.row(r));
   }
   const std::span<const float> logits = runner.logits();
+  if (!input.is_bytes && !std::ranges::all_of(logits, [](float x) { return std::isfinite(x); }))
+    fail_request(422, "image ", index, ": the model's answer to these pixels is not finite; ",
+                 "expected numbers as its recipe makes them");
   check_answer(logits);
   const auto place = static_cast<std::ptrdiff_t>(index * work->outputs);
   std::ranges::copy(logits, work->logits.begin() + place);

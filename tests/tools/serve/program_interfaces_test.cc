@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "tests/tools/serve/served.h"
@@ -135,6 +136,12 @@ struct Inference {
   }
 };
 
+Json bytes_request(const std::string& image) {
+  return {
+      {"inputs",
+       {{{"name", "image"}, {"datatype", "BYTES"}, {"shape", {1}}, {"data", {in_base64(image)}}}}}};
+}
+
 std::string with_length(const std::string& bytes) {
   const auto length = static_cast<std::uint32_t>(bytes.size());
   return std::string(reinterpret_cast<const char*>(&length), sizeof(length)) + bytes;
@@ -207,6 +214,36 @@ TEST(ServeInference, TakesPixelsThatAreAlreadyPrepared) {
   const Json json =
       Json::parse(client.infer({{"inputs", {input}}, {"outputs", {{{"name", "logits"}}}}}).body);
   EXPECT_EQ(json["outputs"][0]["data"], expected);
+}
+
+TEST(ServeInference, KnowsTheVersionThatItTells) {
+  const Served served({"-m", "it=" + golden("hf_vit")});
+  const Json versions = Json::parse(served.get("/v2/models/it").body)["versions"];
+  ASSERT_EQ(versions, Json({"1"}));
+  const Json ask = bytes_request(read_file(golden_image("hf_vit")));
+  const Inference plain{served, "it"}, versioned{served, "it/versions/1"};
+  EXPECT_EQ(versioned.infer(ask).body, plain.infer(ask).body);
+  EXPECT_EQ(served.get("/v2/models/it/versions/1").body, served.get("/v2/models/it").body);
+  EXPECT_EQ(served.get("/v2/models/it/versions/1/ready").status, 200);
+  EXPECT_EQ(served.get("/v2/models/it/versions/2").status, 404);
+}
+
+TEST(ServeInference, RefusesPixelsThatGiveNoNumbers) {
+  const Served served({"-m", "it=" + golden("hf_vit")});
+  const Recipe recipe = Classifier::load(golden("hf_vit")).recipe();
+  const size_t count = 3 * recipe.crop_height * recipe.crop_width;
+  const Json ask{{"inputs",
+                  {{{"name", "pixels"},
+                    {"datatype", "FP32"},
+                    {"shape", {1, 3, recipe.crop_height, recipe.crop_width}},
+                    {"parameters", {{"binary_data_size", count * sizeof(float)}}}}}}};
+  const std::vector<float> pixels(count, std::numeric_limits<float>::quiet_NaN());
+  std::string bytes(count * sizeof(float), '\0');
+  std::memcpy(bytes.data(), pixels.data(), bytes.size());
+  const Answer answer = Inference{served, "it"}.infer(ask, bytes);
+  EXPECT_EQ(answer.status, 422);
+  EXPECT_THAT(Json::parse(answer.body)["error"],
+              HasSubstr("image 0: the model's answer to these pixels is not finite"));
 }
 
 TEST(ServeInference, SaysWhatIsWrongInItsOwnForm) {
@@ -300,12 +337,6 @@ TEST(ServeOpenApi, DescribesTheAnswersAsTheyAre) {
   const Validator validator(document);
   const std::string image = read_file(golden_image("timm_vit"));
   const std::string embed = Json{{"input", data_url(golden_image("timm_vit"))}}.dump();
-  const std::string infer = Json{{"inputs",
-                                  {{{"name", "image"},
-                                    {"datatype", "BYTES"},
-                                    {"shape", {1}},
-                                    {"data", {in_base64(image)}}}}}}
-                                .dump();
   const std::vector<std::pair<std::string, Ask>> asked{
       {"/v1/classify",
        {.method = "POST", .target = "/v1/classify?logits=1", .body = image, .type = "image/png"}},
@@ -338,7 +369,12 @@ TEST(ServeOpenApi, DescribesTheAnswersAsTheyAre) {
       {"/v2/models/{model}/infer",
        {.method = "POST",
         .target = "/v2/models/it/infer",
-        .body = infer,
+        .body = bytes_request(image).dump(),
+        .type = "application/json"}},
+      {"/v2/models/{model}/infer",
+       {.method = "POST",
+        .target = "/v2/models/it/infer",
+        .body = bytes_request("no image").dump(),
         .type = "application/json"}},
       {"/health/live", {.target = "/health/live"}},
       {"/health/ready", {.target = "/health/ready"}},
