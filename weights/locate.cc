@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "vit/base/error.h"
+#include "weights/configs/json.h"
 
 namespace vit::weights {
 namespace {
@@ -14,7 +15,23 @@ namespace fs = std::filesystem;
 constexpr const char* kExtensions[] = {".safetensors", ".pth",  ".pt",   ".bin",
                                        ".npz",         ".gguf", ".ckpt", ".onnx"};
 
+constexpr std::string_view kOpenClipFiles = "open_clip";
+
+/// Repositories of timm may hold a model of two towers beside its bare image tower. Their
+/// config.json is timm's, which has no model_type.
+bool is_of_timm_and_open_clip(const fs::path& folder) {
+  if (!fs::is_regular_file(folder / kOpenClipConfigName)) return false;
+  if (!fs::is_regular_file(folder / kConfigName)) return true;
+  const nlohmann::json config = read_json(folder / kConfigName);
+  return !config.contains("model_type");
+}
+
 fs::path weights_in(const fs::path& folder) {
+  const bool prefers_two_towers = is_of_timm_and_open_clip(folder);
+  for (const auto* name : kWeightNames)
+    if (prefers_two_towers && std::string_view(name).starts_with(kOpenClipFiles) &&
+        fs::is_regular_file(folder / name))
+      return folder / name;
   for (const auto* name : kWeightNames)
     if (fs::is_regular_file(folder / name)) return folder / name;
 
@@ -46,7 +63,7 @@ Location locate(const fs::path& path) {
   location.weights = fs::is_directory(path, ignored) ? weights_in(path) : path;
   const fs::path folder = location.weights.parent_path();
   // Repositories of OpenCLIP may hold the same model in the form of transformers beside it.
-  const bool open_clip = location.weights.filename().string().starts_with("open_clip");
+  const bool open_clip = location.weights.filename().string().starts_with(kOpenClipFiles);
   for (const auto* name : {open_clip ? kOpenClipConfigName : kConfigName,
                            open_clip ? kConfigName : kOpenClipConfigName})
     if (location.config.empty() && fs::is_regular_file(folder / name, ignored))

@@ -35,10 +35,13 @@ void describe(const Location& location, TextConfig& c) {
   set_openai(c);
 }
 
-/// Meta's Perception Encoder has OpenAI's names, and an attention pool of its own.
-bool is_perception_encoder(const TensorMap& tensors) {
-  return std::ranges::any_of(
-      tensors, [](const auto& entry) { return entry.first.ends_with("visual.attn_pool.probe"); });
+/// OpenAI's names, but of others, whose towers are OpenCLIP's: Meta's Perception Encoder has an
+/// attention pool of its own, EVA-CLIP a prefix before the text tower.
+bool is_of_open_clip(const TensorMap& tensors) {
+  return std::ranges::any_of(tensors, [](const auto& entry) {
+    return entry.first.ends_with("visual.attn_pool.probe") ||
+           entry.first.ends_with("text.token_embedding.weight");
+  });
 }
 
 /// The one number of a tensor, or nothing where there is none.
@@ -71,7 +74,7 @@ TextCheckpoint open_text(const std::filesystem::path& path) {
   text.folder = location.weights.parent_path();
   text.config = infer_text_config(found->weights, where);
   describe(location, text.config);
-  if (location.config.empty() && is_perception_encoder(file.tensors)) {
+  if (location.config.empty() && is_of_open_clip(file.tensors)) {
     text.config.encoder.activation = Activation::kGelu;
     text.config.tokenizer = TokenizerKind::kOpenClip;
   }

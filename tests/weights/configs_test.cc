@@ -131,6 +131,18 @@ TEST(HuggingFaceConfig, ReadsTheVisionPartOfATwoTowerModel) {
   EXPECT_EQ(config.embedding.image_height, 336u);
 }
 
+TEST(HuggingFaceConfig, AnOldDictOfTheVisionPartWins) {
+  const ModelCard card = hugging_face({{"model_type", "clip"},
+                                       {"vision_config", {{"num_attention_heads", 4}}},
+                                       {"vision_config_dict", {{"num_attention_heads", 16}}}});
+  EXPECT_EQ(card.config.encoder.heads, 16u);
+  EXPECT_EQ(hugging_face({{"model_type", "clip"},
+                          {"vision_config", {{"num_attention_heads", 4}}},
+                          {"vision_config_dict", nullptr}})
+                .config.encoder.heads,
+            4u);
+}
+
 TEST(HuggingFaceConfig, ClassifiersOnTowersAverageThePatches) {
   const ModelConfig clip =
       hugging_face({{"model_type", "clip"}, {"architectures", {"CLIPForImageClassification"}}})
@@ -207,6 +219,15 @@ TEST(OpenClipConfig, SaysActivationHeadsAndRecipe) {
   EXPECT_FLOAT_EQ(card.recipe.mean[0], 0.5f);
 }
 
+TEST(OpenClipConfig, SaysWhatDiffersInItsOwnTowers) {
+  const ModelCard card =
+      open_clip({{"vision_cfg",
+                  {{"act_kwargs", {{"approximate", "tanh"}}}, {"norm_kwargs", {{"eps", 1e-6}}}}}});
+  EXPECT_EQ(card.config.encoder.activation, Activation::kGeluTanh);
+  EXPECT_FLOAT_EQ(card.config.encoder.norm_eps, 1e-6f);
+  EXPECT_FLOAT_EQ(open_clip({{"vision_cfg", {{"width", 768}}}}).config.encoder.norm_eps, 1e-5f);
+}
+
 TEST(OpenClipConfig, MayNameATowerOfTimm) {
   const ModelCard card = open_clip(
       {{"vision_cfg", {{"timm_model_name", "vit_base_patch16_siglip_224"}, {"timm_pool", "map"}}}});
@@ -222,6 +243,13 @@ TEST(OpenClipConfig, RefusesWhatTheModelCannotDo) {
       }),
       "open_clip_config.json: model_cfg: vision_cfg: field 'attentional_pool' is true, expected "
       "false");
+  EXPECT_EQ(
+      complaint([] {
+        open_clip({{"vision_cfg",
+                    {{"timm_model_name", "vit_base_patch16_siglip_224"}, {"timm_proj", "mlp"}}}});
+      }),
+      "open_clip_config.json: model_cfg: vision_cfg: field 'timm_proj' is \"mlp\", expected "
+      "linear, none or null");
   EXPECT_EQ(complaint([] { open_clip(json::object()); }),
             "open_clip_config.json: has no model_cfg with a vision_cfg");
 }

@@ -6,6 +6,7 @@
 #include "tests/weights/support.h"
 #include "tests/weights/truth.h"
 #include "weights/known/architectures.h"
+#include "weights/locate.h"
 #include "weights/text.h"
 
 namespace vit::weights {
@@ -43,13 +44,17 @@ RawMap text_tower(const std::string& prefix) {
   return named;
 }
 
+RawMap timm_tower(const std::string& architecture, const json& arguments) {
+  Arguments shrunken{{"num_classes", std::to_string(kFeatures)}, {"img_size", "32"}};
+  for (const auto& [name, value] : arguments.items()) shrunken[name] = value.dump();
+  return test::truth_of(config_of(architecture, shrunken));
+}
+
 /// OpenCLIP's folder of a tower of timm with its own classifier as projection.
 Folder& open_clip(Folder& folder, const std::string& architecture, const json& arguments,
                   const std::string& pool) {
-  Arguments shrunken{{"num_classes", std::to_string(kFeatures)}, {"img_size", "32"}};
-  for (const auto& [name, value] : arguments.items()) shrunken[name] = value.dump();
   RawMap raw = text_tower("text.");
-  for (const auto& [name, tensor] : test::truth_of(config_of(architecture, shrunken)))
+  for (const auto& [name, tensor] : timm_tower(architecture, arguments))
     raw.emplace("visual.trunk." + name, tensor);
   folder.write("open_clip_model.safetensors", test::safetensors(raw));
   const json model{{"embed_dim", kFeatures},
@@ -103,6 +108,60 @@ TEST(TwoTowers, MobileClipsConvolutionalTowerIsRefusedByItsName) {
   folder.write("open_clip_config.json", config.dump());
   EXPECT_THAT(test::error_of(folder, [&] { open(folder.path()); }),
               testing::HasSubstr("vit_base_mci_224"));
+}
+
+const json kSmall{{"embed_dim", 64}, {"depth", 1}, {"num_heads", 2}};
+
+/// With a projection of its own beside the tower, OpenCLIP averages a tower whose norm is of all
+/// tokens. It averages, too, where the config does not say how to pool.
+TEST(TwoTowers, AnAveragedTowerKeepsItsNormWhereItIs) {
+  Folder folder;
+  open_clip(folder, "vit_base_patch16_224", kSmall, "token");
+  RawMap raw = text_tower("text.");
+  for (const auto& [name, tensor] : timm_tower("vit_base_patch16_224", kSmall))
+    raw.emplace(
+        name.starts_with("head.") ? "visual.head.proj." + name.substr(5) : "visual.trunk." + name,
+        tensor);
+  folder.write("open_clip_model.safetensors", test::safetensors(raw));
+  json config = json::parse(std::ifstream(folder.path("open_clip_config.json")));
+  json& vision = config["model_cfg"]["vision_cfg"];
+  vision["timm_proj"] = "linear";
+  vision.erase("timm_pool");
+  folder.write("open_clip_config.json", config.dump());
+  const Checkpoint image = open(folder.path());
+  EXPECT_EQ(image.config.head.pooling, Pooling::kMean);
+  EXPECT_TRUE(image.config.head.final_norm);
+  EXPECT_FALSE(image.config.head.pooled_norm);
+  EXPECT_EQ(image.config.outputs(), kFeatures);
+}
+
+/// As timm's repositories: model.safetensors and config.json are of the image tower alone.
+TEST(TwoTowers, AreFoundBesideTheBareTowerOfTimm) {
+  Folder folder;
+  open_clip(folder, "vit_base_patch16_224", kSmall, "token");
+  folder.write("model.safetensors", test::safetensors(timm_tower("vit_base_patch16_224", kSmall)));
+  folder.write("config.json", json{{"architecture", "vit_base_patch16_224"},
+                                   {"num_classes", kFeatures},
+                                   {"model_args", kSmall}}
+                                  .dump());
+  expect_both_towers(folder);
+}
+
+/// The model of transformers is the same as OpenCLIP's beside it, and has its own tokenizer.
+TEST(TwoTowers, OfTransformersComeBeforeThoseOfOpenClip) {
+  Folder folder;
+  open_clip(folder, "vit_base_patch16_224", kSmall, "token");
+  const auto own = folder.write("model.safetensors", "");
+  folder.write("config.json", json{{"model_type", "clip"}}.dump());
+  EXPECT_EQ(locate(folder.path()).weights, own);
+}
+
+TEST(TwoTowers, EvaClipOfItsAuthorsHasAnotherActivation) {
+  const Folder folder;
+  const TextCheckpoint text =
+      open_text(folder.write("EVA02_CLIP_B.safetensors", test::safetensors(text_tower("text."))));
+  EXPECT_EQ(text.config.encoder.activation, Activation::kGelu);
+  EXPECT_EQ(text.config.tokenizer, TokenizerKind::kOpenClip);
 }
 
 /// Meta's own files: OpenAI's names without a configuration, but not OpenAI's activation.

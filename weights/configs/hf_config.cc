@@ -155,7 +155,9 @@ std::string architecture_of(const Fields& file, const std::string& model_type) {
 ModelCard read_hf_config(const Fields& file, const ModelConfig& inferred) {
   const std::string model_type = file.text("model_type").value_or("vit");
   const Family& family = family_of(file, model_type);
-  const Fields vision = file.object("vision_config").value_or(file);
+  // Old files repeat the fields in a dict, which wins where it is there.
+  const auto old = file.object("vision_config_dict");
+  const Fields vision = old ? *old : file.object("vision_config").value_or(file);
   ModelCard result;
   ModelConfig& c = result.config;
   c = inferred;

@@ -3,6 +3,7 @@
 
 #include "vit/base/error.h"
 #include "weights/configs/config_files.h"
+#include "weights/configs/text_configs.h"
 #include "weights/known/architectures.h"
 #include "weights/known/timm_arguments.h"
 
@@ -13,15 +14,22 @@ constexpr size_t kUsualHeadWidth = 64;
 
 /// A tower that OpenCLIP takes from timm.
 ModelConfig timm_tower(const Fields& vision, const std::string& name, const ModelConfig& inferred) {
+  if (vision.text("timm_proj") == "mlp") vision.refuse("timm_proj", "linear, none or null");
   Arguments arguments{{"num_classes", std::to_string(inferred.head.classes)}};
   if (const auto size = vision.size("image_size")) arguments["img_size"] = std::to_string(*size);
-  const std::string pool = vision.text("timm_pool").value_or("");
+  const std::string pool = vision.text("timm_pool").value_or("avg");
   if (!pool.empty()) arguments["global_pool"] = pool == "tok" ? "token" : pool;
   if (vision.object("timm_model_kwargs"))
     for (const auto& [argument, value] : vision.find("timm_model_kwargs")->items())
       arguments[argument] = as_argument(value);
   ModelConfig config = config_of(name, arguments, vision.where());
   config.head.head_bias = inferred.head.head_bias;
+  // Beside a projection of its own OpenCLIP changes the pooling of a finished tower, and timm then
+  // leaves the norm where it was: the tensors say where.
+  if (inferred.head.final_norm != inferred.head.pooled_norm) {
+    config.head.final_norm = inferred.head.final_norm;
+    config.head.pooled_norm = inferred.head.pooled_norm;
+  }
   return config;
 }
 
@@ -34,8 +42,8 @@ ModelConfig own_tower(const Fields& model, const Fields& vision, const ModelConf
   const size_t head_width = vision.size("head_width").value_or(kUsualHeadWidth);
   if (head_width == 0) vision.refuse("head_width", "a positive number");
   c.encoder.heads = c.encoder.key_value_heads = c.encoder.width / head_width;
-  const bool quick = model.flag("quick_gelu").value_or(false);
-  c.encoder.activation = quick ? Activation::kQuickGelu : Activation::kGelu;
+  c.encoder.activation = open_clip_activation(model, vision);
+  c.encoder.norm_eps = open_clip_norm_eps(vision);
   const std::string pool = vision.text("pool_type").value_or("tok");
   if (pool != "tok" && pool != "avg") vision.refuse("pool_type", "tok or avg");
   if (pool == "avg") c.head.pooling = Pooling::kMean;

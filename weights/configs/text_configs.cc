@@ -51,13 +51,6 @@ TextPooling pooling_named(const Fields& text, const std::string& name) {
   text.refuse("pool_type", "argmax, last, first or eos");
 }
 
-Activation open_clip_activation(const Fields& model, const Fields& text) {
-  if (model.flag("quick_gelu").value_or(false)) return Activation::kQuickGelu;
-  const auto arguments = text.object("act_kwargs");
-  const bool tanh = arguments && arguments->text("approximate") == "tanh";
-  return tanh ? Activation::kGeluTanh : Activation::kGelu;
-}
-
 /// OpenCLIP's own vocabulary, or the files that a hub's name stands for.
 void set_open_clip_tokenizer(const Fields& text, TextConfig& c) {
   c.tokenizer = TokenizerKind::kOpenClip;
@@ -78,6 +71,20 @@ void set_open_clip_tokenizer(const Fields& text, TextConfig& c) {
 }
 
 }  // namespace
+
+Activation open_clip_activation(const Fields& model, const Fields& tower) {
+  if (model.flag("quick_gelu").value_or(false)) return Activation::kQuickGelu;
+  const auto arguments = tower.object("act_kwargs");
+  const bool tanh = arguments && arguments->text("approximate") == "tanh";
+  return tanh ? Activation::kGeluTanh : Activation::kGelu;
+}
+
+float open_clip_norm_eps(const Fields& tower) {
+  constexpr double kUsualEps = 1e-5;
+  const auto arguments = tower.object("norm_kwargs");
+  const double eps = arguments ? arguments->number("eps").value_or(kUsualEps) : kUsualEps;
+  return static_cast<float>(eps);
+}
 
 void read_hf_text_config(const Fields& file, const std::filesystem::path& folder, TextConfig& c) {
   const std::string type = file.text("model_type").value_or("");
@@ -100,8 +107,7 @@ void read_open_clip_text_config(const Fields& file, TextConfig& c) {
   if (text->has("hf_model_name")) text->refuse("hf_model_name", "nothing: OpenCLIP's own tower");
   if (text->flag("embed_cls").value_or(false)) text->refuse("embed_cls", "false");
   set_heads(*text, "heads", 8, c.encoder);
-  const auto norm = text->object("norm_kwargs");
-  c.encoder.norm_eps = static_cast<float>(norm ? norm->number("eps").value_or(1e-5) : 1e-5);
+  c.encoder.norm_eps = open_clip_norm_eps(*text);
   c.encoder.activation = open_clip_activation(*model, *text);
   c.causal = !text->flag("no_causal_mask").value_or(false);
   c.pooling = pooling_named(*text, text->text("pool_type").value_or("argmax"));
