@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vit/base/thread_pool.h"
+#include "vit/model/model.h"
 #include "vit/model/runner.h"
 
 namespace vit::test {
