@@ -51,6 +51,36 @@ train::Logistic fit_start(const weights::Checkpoint& checkpoint, const data::Dat
                              pool);
 }
 
+/// A classifier can be kept if its rows are the classes of the data.
+void check_same_classes(const weights::Checkpoint& checkpoint, const data::Dataset& dataset,
+                        const std::string& model) {
+  constexpr const char* kAdvice = "; start from a probe instead (--head-start probe)";
+  const size_t classes = checkpoint.config.head.classes;
+  if (checkpoint.config.head.multi_label)
+    fail(model, ": its classes are independent, expected classes that exclude each other, as in ",
+         "training", kAdvice);
+  if (classes != dataset.labels.size())
+    fail(model, ": has a classifier of ", classes, " classes, expected the ", dataset.labels.size(),
+         " of the data", kAdvice);
+  const auto [expected, got] = std::ranges::mismatch(dataset.labels, checkpoint.labels);
+  if (expected != dataset.labels.end())
+    fail(model, ": class ", expected - dataset.labels.begin(), " is ",
+         got == checkpoint.labels.end() ? "without a label" : "'" + *got + "'", ", expected '",
+         *expected, "' as in the data", kAdvice);
+}
+
+/// The network that fine-tuning starts from.
+gradient::Network<float> first_network(const weights::Checkpoint& checkpoint,
+                                       const data::Dataset& dataset,
+                                       const TrainSettings& settings) {
+  if (settings.head_start != HeadStart::kKeep)
+    return adapted_network(checkpoint, checkpoint.config.head.pooling, dataset.labels.size(),
+                           settings.training.batches.seed);
+  check_same_classes(checkpoint, dataset, settings.from);
+  return gradient::load_network<float>(checkpoint, checkpoint.recipe.crop_height,
+                                       checkpoint.recipe.crop_width);
+}
+
 }  // namespace
 
 void show_whole(const data::Dataset& dataset, Recipe& recipe) {
@@ -132,13 +162,11 @@ int train_finetune(TrainSettings settings, ThreadPool& pool) {
   if (teaching) settings.training.batches.teaching = &*teaching;
   if (settings.batch_by_data) settings.training.batch = batch_for(dataset.train.size());
   const auto start = [&](gradient::Network<float>& network) {
-    if (settings.probe_start)
+    if (settings.head_start == HeadStart::kProbe)
       train::set_head(fit_start(checkpoint, dataset, settings.training, pool), network);
   };
-  return run_training(settings,
-                      adapted_network(checkpoint, checkpoint.config.head.pooling,
-                                      dataset.labels.size(), settings.training.batches.seed),
-                      {dataset, start}, pool);
+  return run_training(settings, first_network(checkpoint, dataset, settings), {dataset, start},
+                      pool);
 }
 
 }  // namespace vit::tools

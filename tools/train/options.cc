@@ -15,7 +15,9 @@ void add_model_options(cxxopts::Options& options) {
            "with --from: train low-rank changes of the layers' matrices, merged into the model at "
            "the end; needs less memory than --finetune",
            text(), "RANK"},
-          {"head-start", "first classifier of --finetune and --lora: probe or random (probe)",
+          {"head-start",
+           "first classifier of --finetune and --lora: probe, random, or keep, the model's own for "
+           "the same classes (probe)",
            text(), "HOW"},
           {"arch", "from scratch: a known architecture, such as vit_tiny_patch16_224", text(),
            "NAME"},

@@ -244,10 +244,11 @@ void set_defaults(TrainSettings& settings, bool low_rank) {
 void parse_course(const Reader& read, TrainSettings& settings) {
   const bool tuned = settings.mode == TrainingMode::kFinetune;
   settings.batch_by_data = tuned && !read.given("batch");
-  settings.probe_start = tuned;
+  if (tuned) settings.head_start = HeadStart::kProbe;
   if (read.given("head-start"))
-    settings.probe_start = parse_choice<bool>("--head-start", read.text("head-start"),
-                                              {{"probe", true}, {"random", false}});
+    settings.head_start = parse_choice<HeadStart>(
+        "--head-start", read.text("head-start"),
+        {{"probe", HeadStart::kProbe}, {"random", HeadStart::kRandom}, {"keep", HeadStart::kKeep}});
   read.count("patience", 1, kMany, settings.patience);
   read.count("folds", 2, 100, settings.folds);
   settings.events = read.given("tensorboard");
@@ -372,8 +373,9 @@ std::string describe_run(const TrainSettings& settings, const ModelConfig& confi
        << " teacher=" << settings.teacher << " teacher-share=" << settings.teacher_share
        << " teacher-crops=" << settings.teacher_crops
        << " teacher-answers=" << (s.batches.teaching ? s.batches.teaching->table.hash() : 0)
-       << (s.every_image ? " every-image=1" : "")
-       << (settings.probe_start ? " head-start=probe" : "");
+       << (s.every_image ? " every-image=1" : "");
+  if (settings.head_start == HeadStart::kProbe) text << " head-start=probe";
+  if (settings.head_start == HeadStart::kKeep) text << " head-start=keep";
   if (s.low_rank != 0) text << " lora=" << s.low_rank;
   if (s.balance != train::Balance::kNone) text << " balance=" << static_cast<int>(s.balance);
   if (settings.patience != 0) text << " patience=" << settings.patience;

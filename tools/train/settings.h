@@ -18,6 +18,13 @@ enum class TrainingMode {
   kFinetune,  ///< training continues on all weights of a model
 };
 
+/// The first classifier of a model that is trained further.
+enum class HeadStart {
+  kRandom,
+  kProbe,  ///< fitted to the features of the untrained model
+  kKeep,   ///< the model's own, for the same classes
+};
+
 /// A new model.
 struct Shape {
   std::string architecture;  ///< empty: a plain ViT of the sizes below
@@ -40,7 +47,7 @@ struct TrainSettings {
   train::Start init = train::Start::kMimetic;
   train::Settings training;
   bool batch_by_data = false;  ///< training.batch is chosen when the data is read
-  bool probe_start = false;    ///< a fine-tuned model's classifier starts as a probe
+  HeadStart head_start = HeadStart::kRandom;  ///< of a fine-tuned model
   size_t patience = 0;  ///< epochs without a better validation before it stops; 0: all epochs
   size_t folds = 0;     ///< of a probe's cross-validation; 0: none
   std::filesystem::path preview;  ///< picture of augmented images, instead of training

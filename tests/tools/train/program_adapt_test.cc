@@ -61,6 +61,28 @@ TEST_F(Adapted, FinetuningStartsFromAProbeAndUsesEveryImage) {
   EXPECT_THAT(random.out, Not(HasSubstr("best validation accuracy 100.00 %")));
 }
 
+TEST_F(Adapted, KeepsAClassifierOfTheSameClasses) {
+  ASSERT_EQ(run(call({})).status, 0);  // a probe that knows the classes of the data
+  fs::rename(folder_.path("m.safetensors"), folder_.path("probe.safetensors"));
+  const auto keep = [&](const std::string& from) {
+    return run(call({"--from", from, "--finetune", "--epochs", "1", "--lr", "0.00000001",
+                     "--head-start", "keep", "--restart"}));
+  };
+  const Finished kept = keep(folder_.path("probe.safetensors"));
+  EXPECT_EQ(kept.status, 0) << kept.err;
+  EXPECT_THAT(kept.out, HasSubstr("best validation accuracy 100.00 %"));
+  EXPECT_THAT(read_file(folder_.path("m.safetensors")), HasSubstr(" head-start=keep"));
+
+  const Finished other = keep(folder_.path("base.safetensors"));
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.err, HasSubstr("base.safetensors: has a classifier of "));
+  EXPECT_THAT(other.err, HasSubstr("expected the 3 of the data; start from a probe instead"));
+  fs::rename(folder_.path("data/red"), folder_.path("data/crimson"));
+  EXPECT_THAT(
+      keep(folder_.path("probe.safetensors")).err,
+      HasSubstr("probe.safetensors: class 1 is 'green', expected 'crimson' as in the data"));
+}
+
 TEST_F(Adapted, AdaptersEndAsAnOrdinaryModel) {
   const Finished finished = run(call({"--lora", "2", "--epochs", "3"}));
   ASSERT_EQ(finished.status, 0) << finished.err;
