@@ -6,6 +6,7 @@
 
 #include "tools/cli/model_files.h"
 #include "tools/output/digest.h"
+#include "tools/output/json_depth.h"
 #include "vit/base/error.h"
 #include "weights/store.h"
 
@@ -100,7 +101,7 @@ void match_format(const std::filesystem::path& path, ResultKind kind, RowShape& 
   header["format"] = kRowFormat;
   if (!std::filesystem::exists(path)) return;
   const auto stored = Results(path, kind, shape, {.read_only = true}).read_header();
-  const Json there = stored ? Json::parse(*stored, nullptr, false) : Json();
+  const Json there = stored && !nests_deep(*stored) ? Json::parse(*stored, nullptr, false) : Json();
   if (!there.is_object() || there.contains("format")) return;
   shape.stamps = false;
   header.erase("format");
@@ -121,7 +122,7 @@ std::optional<Shard> take_shard(Json& header) {
 }
 
 Json parse_header(const std::filesystem::path& path, Results& results, const std::string& stored) {
-  Json header = Json::parse(stored, nullptr, false);
+  Json header = nests_deep(stored) ? Json() : Json::parse(stored, nullptr, false);
   if (header.is_object()) return header;
   results.check_damage();
   fail(path.string(), ": its header is damaged, it is not a JSON object; start again with ",

@@ -8,6 +8,7 @@
 #include "tools/batch/results/sums.h"
 #include "tools/output/csv.h"
 #include "tools/output/json.h"
+#include "tools/output/json_depth.h"
 #include "tools/output/unicode.h"
 
 namespace vit::tools {
@@ -187,6 +188,7 @@ void read_stamp(const Json& json, StoredRow& row) {
 }
 
 std::optional<StoredRow> json_row(std::string_view record) {
+  if (nests_deep(record)) return std::nullopt;
   const auto json = Json::parse(record, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   const auto number = json.find("number"), path = json.find("path"), status = json.find("status");
@@ -248,6 +250,7 @@ std::optional<std::string> header_of(TextFormat format, std::string_view record)
       return std::nullopt;
     return (*fields)[kReason];
   }
+  if (nests_deep(record)) return std::nullopt;
   const auto json = Json::parse(record, nullptr, false);
   if (!json.is_object() || !json.contains("header")) return std::nullopt;
   return dump(json["header"]);

@@ -8,6 +8,7 @@
 #include "tools/batch/results/record.h"
 #include "tools/batch/results/sums.h"
 #include "tools/output/json.h"
+#include "tools/output/json_depth.h"
 
 namespace vit::tools {
 namespace {
@@ -113,7 +114,8 @@ StoredRow read_row(sqlite3_stmt* row, const RowShape& shape) {
   StoredRow stored{static_cast<std::uint64_t>(sqlite3_column_int64(row, kNumber)),
                    text_of(row, kPath), text_of(row, kStatus) == "failed", text_of(row, kReason)};
   if (sqlite3_column_type(row, kPredictions) == SQLITE_TEXT)
-    stored.predictions = predictions_in(Json::parse(text_of(row, kPredictions), nullptr, false));
+    if (const std::string text = text_of(row, kPredictions); !nests_deep(text))
+      stored.predictions = predictions_in(Json::parse(text, nullptr, false));
   int column = kPredictions + 1;
   if (shape.stamps) {
     if (const auto time = parse_time(text_of(row, column + 1)))

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <climits>
@@ -20,6 +21,8 @@ namespace {
 
 constexpr std::size_t kReadSize = std::size_t{1} << 18;
 constexpr std::size_t kPendingSize = std::size_t{1} << 20;
+/// Of a row or of the columns' names: more than the largest models' classes take.
+constexpr std::size_t kMostRecord = std::size_t{32} << 20;
 constexpr int kBetweenLooks = 100;                // ms between checks of the stop flag
 constexpr auto kGrace = std::chrono::seconds(1);  // for a reader, after a stop signal
 
@@ -174,6 +177,9 @@ bool TextFile::read_record() {
       whole_ += end;
       return true;
     }
+    if (rest.size() > kMostRecord)
+      fail(path_, ": row ", rows_ + 1, " is longer than ", kMostRecord,
+           " bytes: this is no file of results by vit, or a damaged one");
     if (!read_more()) return false;
   }
 }
@@ -187,9 +193,11 @@ bool TextFile::read_more() {
   buffer_.erase(0, taken_);
   taken_ = 0;
   const std::size_t had = buffer_.size();
-  buffer_.resize(had + kReadSize);
+  // The more of a record there is, the more is read: its end is searched from its start each time.
+  const std::size_t more = std::max(kReadSize, had);
+  buffer_.resize(had + more);
   ssize_t count = 0;
-  do count = ::read(file_, buffer_.data() + had, kReadSize);
+  do count = ::read(file_, buffer_.data() + had, more);
   while (count < 0 && errno == EINTR);
   if (count < 0) fail(path_, ": cannot read: ", std::strerror(errno));
   buffer_.resize(had + static_cast<std::size_t>(count));

@@ -14,6 +14,7 @@
 #include "tools/batch/results/shard.h"
 #include "tools/output/file.h"
 #include "tools/output/json.h"
+#include "tools/output/json_depth.h"
 #include "vit/base/atomic_file.h"
 
 namespace vit::tools {
@@ -67,7 +68,8 @@ std::vector<Entry> entries_of(const fs::path& journal, std::string_view text) {
   std::vector<Entry> entries;
   for (size_t line = 1; text.find('\n') != text.npos; ++line) {
     const size_t end = text.find('\n');
-    const auto json = Json::parse(text.substr(0, end), nullptr, false);
+    const auto entry = text.substr(0, end);
+    const auto json = nests_deep(entry) ? Json() : Json::parse(entry, nullptr, false);
     text.remove_prefix(end + 1);
     const auto from = json.is_object() ? path_in(json, "from") : std::nullopt;
     const auto to = json.is_object() ? path_in(json, "to") : std::nullopt;
