@@ -185,7 +185,6 @@ class Update {
     }
     if (!item.input.problem.empty()) fail(item.input.problem);
     const std::vector<std::byte> bytes = read_bytes(item.input);
-    work.entry.bytes = item.input.archive ? work.stamp.bytes : bytes.size();
     work.entry.content = content_of(bytes);
     if (const auto same = contents_.find(key_of(work.entry.content)); same != contents_.end())
       return take_over(same->second, work);

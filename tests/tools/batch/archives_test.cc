@@ -2,16 +2,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/peak_memory.h"
 #include "tests/tools/batch/tar_builder.h"
+#include "tests/tools/sources/zip_builder.h"
 #include "tests/tools/subprocess.h"
-#include "tools/batch/inputs/inputs.h"
+#include "tools/batch/inputs/bytes.h"
+#include "tools/batch/sorting/place_file.h"
 #include "tools/sources/tar.h"
+#include "vit/base/error.h"
 #include "vit/data/directory.h"
 
 namespace vit::tools {
 namespace {
 
 using testing::ElementsAre;
+using vit::test::peak_megabytes;
 
 std::vector<Input> inputs_of(const std::string& operand) {
   std::vector<Input> inputs;
@@ -21,6 +26,13 @@ std::vector<Input> inputs_of(const std::string& operand) {
   };
   list_inputs({{operand}, '\n'}, data::kNeverStop, take);
   return inputs;
+}
+
+std::string content_of(const Input& input) {
+  const auto source = source_of(input);
+  std::string content(*source.size, '\0');
+  content.resize(source.read(0, std::as_writable_bytes(std::span(content))));
+  return content;
 }
 
 /// Relative to the folder; a problem behind "!!".
@@ -50,10 +62,9 @@ TEST(Inputs, AreTheImagesWithinArchives) {
                           "in/shard.tar!/" + longer + ".jpg", "in/shard.tar!/pax/é.jpg"));
   std::vector<std::string> contents;
   for (const auto& input : inputs_of(folder.path("in/shard.tar"))) {
-    const auto bytes = read_bytes(input);
-    contents.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    const auto again = read_bytes(input_of_row(input.number, input.path, data::kNeverStop));
-    EXPECT_EQ(again, bytes) << input.path;
+    contents.push_back(content_of(input));
+    EXPECT_EQ(content_of(input_of_row(input.number, input.path, data::kNeverStop)),
+              contents.back());
   }
   EXPECT_THAT(contents, ElementsAre("first", std::string(1000, 'x'), "gnu", "posix"));
 }
@@ -171,6 +182,19 @@ TEST(Archives, AreNotLookedIntoOnceStopped) {
   EXPECT_FALSE(visit_tar(
       file, [&](const TarMember&) { return ++visited > 0; }, stopped));
   EXPECT_EQ(visited, 0u);
+}
+
+TEST(Inputs, OfManyBytesAreNeverInMemoryAsAWhole) {
+  const Folder folder;
+  const std::string large = "\xff\xd8\xff" + std::string(std::size_t{100} << 20, '\0');
+  folder.write("a.zip", zip_file({{.name = "1.jpg", .content = large}}));
+  const Input input = inputs_of(folder.path("a.zip")).front();
+  // A JPEG without pixels needs no more than what is read of every file.
+  EXPECT_LT(peak_megabytes([&] { EXPECT_THROW(read_bytes(input), Error); }), 90u);
+  std::filesystem::create_directory(folder.path("failed"));
+  EXPECT_LT(peak_megabytes([&] { copy_into(input, folder.path("failed")); }), 20u);
+  EXPECT_TRUE(read_file(folder.path("failed/1.jpg")) == large);
+  EXPECT_LT(peak_megabytes([&] { copy_into(input, folder.path("failed")); }), 20u) << "again";
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "patch/image/pixel_budget.h"
 #include "patch/video/video.h"
 #include "tools/batch/inputs/boxes.h"
+#include "tools/batch/inputs/bytes.h"
 #include "tools/batch/inputs/inputs.h"
 #include "tools/sources/video_frames.h"
 #include "vit/base/error.h"
@@ -30,23 +31,6 @@ void check_readable(const std::string& path) {
   if (status.st_size > INT_MAX)
     fail(path, ": the file is too large: ", status.st_size, " bytes; at most ", INT_MAX,
          " are read");
-}
-
-std::vector<std::byte> read_member(const Input& input) {
-  if (input.member.size > INT_MAX)
-    fail(input.path, ": the file is too large: ", input.member.size, " bytes; at most ", INT_MAX,
-         " are read");
-  const auto source = input.archive->source(input.member, input.path, data::kNeverStop);
-  constexpr size_t kPart = size_t{1} << 24;  // memory only for what is there
-  std::vector<std::byte> bytes;
-  while (bytes.size() < input.member.size) {
-    const size_t had = bytes.size();
-    bytes.resize(std::min<size_t>(had + kPart, input.member.size));
-    const size_t got = source.read(had, std::span(bytes).subspan(had));
-    bytes.resize(had + got);
-    if (got == 0) break;
-  }
-  return bytes;
 }
 
 void find_member(const MemberName& name, InputFinder& finder, const std::atomic<bool>& stop,
@@ -121,16 +105,26 @@ Input input_of_row(std::uint64_t number, const std::string& path, const std::ato
   return input_of_row(number, path, stop, finder);
 }
 
-std::vector<std::byte> read_bytes(const Input& input) {
+patch::ByteSource source_of(const Input& input) {
   if (!input.problem.empty()) fail(input.path, ": ", input.problem);
   if (input.video) fail(input.path, ": is no file, but a frame of one");
-  if (input.archive) return read_member(input);
+  if (input.archive) {
+    if (input.member.size > INT_MAX)
+      fail(input.path, ": the file is too large: ", input.member.size, " bytes; at most ", INT_MAX,
+           " are read");
+    return input.archive->source(input.member, input.path, data::kNeverStop);
+  }
   const std::string& path = input.box ? input.file : input.path;
   check_readable(path);
-  const ReadableFile file(path);
-  struct stat status {};
-  stat(path.c_str(), &status);
-  return file.read(0, static_cast<size_t>(status.st_size));
+  const auto file = std::make_shared<const ReadableFile>(path);
+  return {.name = path,
+          .size = static_cast<size_t>(file->size()),
+          .read = [file](size_t at, std::span<std::byte> bytes) { return file->read(at, bytes); }};
+}
+
+// As many as an image of its size can need: a member may be said to have gigabytes.
+std::vector<std::byte> read_bytes(const Input& input) {
+  return patch::read_image_bytes(source_of(input));
 }
 
 patch::Image load_image(const Input& input, const patch::DecodeOptions& options) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <optional>
 
+#include "tools/batch/inputs/bytes.h"
 #include "tools/batch/results/record.h"
 #include "tools/batch/results/shard.h"
 #include "vit/base/atomic_file.h"
@@ -23,27 +25,46 @@ namespace fs = std::filesystem;
 constexpr size_t kLongestFolder = 200;  // bytes; file systems take 255
 
 struct Original {
-  std::vector<std::byte> bytes;
+  patch::ByteSource source;
   std::optional<struct stat> status;  ///< times and permissions; a member of an archive has none
 };
 
-Original read_original(const Input& input) {
-  Original original;
+Original open_original(const Input& input) {
   struct stat status {};
-  if (!input.archive && ::stat(input.path.c_str(), &status) == 0) original.status = status;
+  const bool file = !input.archive && ::stat(input.path.c_str(), &status) == 0;
   try {
-    original.bytes = read_bytes(input);
+    return {.source = source_of(input), .status = file ? std::optional(status) : std::nullopt};
   } catch (const Error& error) {
     throw Unreadable(error.what());
   }
-  return original;
 }
 
-bool same_content(const fs::path& file, const std::vector<std::byte>& bytes) {
+/// Passes its bytes on, part by part, as long as `take` wants them. Whether it wanted all.
+template <typename Take>
+bool pass_on(const patch::ByteSource& source, const Take& take) {
+  constexpr size_t kPart = size_t{1} << 20;
+  std::vector<std::byte> part(kPart);
+  for (size_t at = 0;;) {
+    size_t got = 0;
+    try {
+      got = source.read(at, part);
+    } catch (const Error& error) {
+      throw Unreadable(error.what());
+    }
+    if (got == 0) return true;
+    if (!take(at, std::span<const std::byte>(part).first(got))) return false;
+    at += got;
+  }
+}
+
+bool same_content(const fs::path& place, const patch::ByteSource& source) {
   std::error_code ignored;
-  if (!fs::is_regular_file(file, ignored) || fs::file_size(file, ignored) != bytes.size())
+  if (!fs::is_regular_file(place, ignored) || fs::file_size(place, ignored) != source.size)
     return false;
-  return ReadableFile(file).read(0, bytes.size()) == bytes;
+  const ReadableFile file(place);
+  return pass_on(source, [&](size_t at, std::span<const std::byte> part) {
+    return std::ranges::equal(file.read(at, part.size()), part);
+  });
 }
 
 /// Gives `from` the name `place` unless that is taken: another program may be sorting into the
@@ -60,11 +81,14 @@ bool take_name(const fs::path& from, const fs::path& place) {
 
 /// Whether `place` was free or already holds the same content; otherwise it is another file.
 bool put_copy(const Original& original, const fs::path& place, const std::string& mark) {
-  if (fs::exists(fs::symlink_status(place))) return same_content(place, original.bytes);
+  if (fs::exists(fs::symlink_status(place))) return same_content(place, original.source);
   const fs::path beside = place.parent_path() / (".vit" + mark + ".tmp");
   ::unlink(beside.c_str());  // left by a run that was killed
   AtomicFile file(beside);
-  file.write(original.bytes);
+  pass_on(original.source, [&](size_t, std::span<const std::byte> part) {
+    file.write(part);
+    return true;
+  });
   file.commit();
   if (original.status) {
     // Not every file system can store them; the copy is still valid.
@@ -72,7 +96,7 @@ bool put_copy(const Original& original, const fs::path& place, const std::string
     [[maybe_unused]] const int timed = ::utimensat(AT_FDCWD, beside.c_str(), times.data(), 0);
     [[maybe_unused]] const int allowed = ::chmod(beside.c_str(), original.status->st_mode & 0777);
   }
-  return take_name(beside, place) || same_content(place, original.bytes);
+  return take_name(beside, place) || same_content(place, original.source);
 }
 
 bool put_link(const fs::path& target, const fs::path& place) {
@@ -99,7 +123,7 @@ void put_either(const Input& input, const fs::path& folder, const Put& put) {
 bool move_to_other_device(const fs::path& from, const fs::path& to) {
   const Input input{.number = 0, .path = from.string(), .problem = {}, .archive = {}};
   if (fs::exists(fs::symlink_status(to))) return false;
-  if (!put_copy(read_original(input), to, hash_mark(from.string()))) return false;
+  if (!put_copy(open_original(input), to, hash_mark(from.string()))) return false;
   sync_folder_of(to);
   if (::unlink(from.c_str()) != 0)
     fail(from.string(), ": was copied to ", to.string(),
@@ -135,7 +159,7 @@ void make_folder(const fs::path& folder) {
 }
 
 void copy_into(const Input& input, const fs::path& folder) {
-  const Original original = read_original(input);
+  const Original original = open_original(input);
   const std::string mark = hash_mark(input.path);
   put_either(input, folder, [&](const fs::path& place) { return put_copy(original, place, mark); });
 }
