@@ -140,6 +140,28 @@ TEST(JsonTokenizer, NamesTheStepItDoesNotKnow) {
       HasSubstr("the regular expression 'a+' is not one this toolkit knows"));
 }
 
+TEST(JsonTokenizer, DoesNotLetATextGrowWithoutEnd) {
+  const auto message = [](const std::string& step, int times) {
+    std::string steps = step;
+    for (int i = 1; i < times; ++i) steps += "," + step;
+    const Tokenizer tokenizer =
+        parse(R"({"normalizer":{"type":"Sequence","normalizers":[)" + steps +
+              R"(]},"model":{"type":"BPE","vocab":{"a":0},)" + R"("merges":[],"unk_token":"a"}})");
+    return message_of([&] { encode(tokenizer, "a  a"); });
+  };
+  const std::string doubled = R"({"type":"Replace","pattern":{"String":"a"},"content":"aa"})";
+  EXPECT_EQ(message(doubled, 4), "no error");
+  EXPECT_EQ(message(doubled, 40),
+            "tokenizer.json: normalizer: normalizers 18: makes more than 1000000 characters of a "
+            "text; the file is damaged, or made to do harm");
+  EXPECT_THAT(message(R"({"type":"Prepend","prepend":")" + std::string(600'000, 'a') + "\"}", 2),
+              HasSubstr("normalizers 1: makes more than 1000000 characters of a text"));
+  EXPECT_THAT(message(R"({"type":"Replace","pattern":{"Regex":" {2,}"},"content":")" +
+                          std::string(2'000'000, ' ') + "\"}",
+                      1),
+              HasSubstr("normalizers 0: makes more than 1000000 characters of a text"));
+}
+
 TEST(JsonTokenizer, NamesTheMergeWhosePieceTheVocabularyLacks) {
   auto file = nlohmann::json::parse(test::clip_tokenizer_json());
   file["model"]["merges"].push_back("zz a");

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "vit/base/error.h"
+#include "vit/text/growth.h"
 #include "vit/text/unicode.h"
 
 namespace vit::text {
@@ -61,6 +62,7 @@ std::u32string CharactersMap::apply(std::u32string_view characters) const {
     if (match.length != 0 && match.replacement < replacements_.size()) {
       const std::string_view rest = std::string_view(replacements_).substr(match.replacement);
       mapped += rest.substr(0, rest.find('\0'));
+      check_growth(text.size(), mapped.size(), "the normalisation table");
       at += match.length;
       continue;
     }

@@ -3,6 +3,7 @@
 
 #include "vit/base/error.h"
 #include "vit/text/characters_map.h"
+#include "vit/text/growth.h"
 #include "vit/text/json_steps.h"
 #include "vit/text/unicode.h"
 
@@ -19,19 +20,21 @@ std::u32string strip_accents(std::u32string text) {
 }
 
 std::u32string replace_all(std::u32string_view text, std::u32string_view from,
-                           std::u32string_view to) {
+                           std::u32string_view to, std::string_view where) {
   std::u32string replaced;
+  const size_t before = text.size();
   while (!text.empty()) {
     const bool matches = text.starts_with(from);
     replaced += matches ? to : text.substr(0, 1);
     text.remove_prefix(matches ? from.size() : 1);
+    check_growth(before, replaced.size(), where);
   }
   return replaced;
 }
 
 /// Runs of at least `shortest` characters that belong become `to`.
 std::u32string replace_runs(std::u32string_view text, bool (*belongs)(char32_t), size_t shortest,
-                            std::u32string_view to) {
+                            std::u32string_view to, std::string_view where) {
   std::u32string replaced;
   for (size_t at = 0; at < text.size();) {
     size_t end = at;
@@ -39,6 +42,7 @@ std::u32string replace_runs(std::u32string_view text, bool (*belongs)(char32_t),
     if (end - at >= shortest) {
       replaced += to;
       at = end;
+      check_growth(text.size(), replaced.size(), where);
     } else {
       end = std::max(end, at + 1);
       replaced += text.substr(at, end - at);
@@ -57,12 +61,18 @@ Normalizer read_replace(const Fields& step) {
   const std::u32string to = decode_utf8(step.text("content").value_or(""), step.where());
   if (!pattern.regular_expression) {
     if (pattern.text.empty()) step.refuse("pattern", "some text");
-    return [from = pattern.text, to](std::u32string text) { return replace_all(text, from, to); };
+    return [from = pattern.text, to, where = step.where()](const std::u32string& text) {
+      return replace_all(text, from, to, where);
+    };
   }
   if (pattern.text == U"\\s+")
-    return [to](std::u32string text) { return replace_runs(text, is_space, 1, to); };
+    return [to, where = step.where()](const std::u32string& text) {
+      return replace_runs(text, is_space, 1, to, where);
+    };
   if (pattern.text == U" {2,}")
-    return [to](std::u32string text) { return replace_runs(text, is_plain_space, 2, to); };
+    return [to, where = step.where()](const std::u32string& text) {
+      return replace_runs(text, is_plain_space, 2, to, where);
+    };
   fail(step.where(), ": the regular expression '", encode_utf8(pattern.text),
        "' is not one this toolkit knows: '\\s+', ' {2,}'");
 }
@@ -71,15 +81,18 @@ Normalizer read_strip(const Fields& step) {
   const bool left = step.flag("strip_left").value_or(true);
   const bool right = step.flag("strip_right").value_or(true);
   return [left, right](std::u32string text) {
-    while (left && !text.empty() && is_space(text.front())) text.erase(0, 1);
     while (right && !text.empty() && is_space(text.back())) text.pop_back();
+    if (left) text.erase(text.begin(), std::ranges::find_if_not(text, is_space));
     return text;
   };
 }
 
 Normalizer read_prepend(const Fields& step) {
   const std::u32string prefix = decode_utf8(step.text("prepend").value_or(""), step.where());
-  return [prefix](std::u32string text) { return text.empty() ? text : prefix + text; };
+  return [prefix, where = step.where()](const std::u32string& text) {
+    check_growth(text.size(), text.size() + prefix.size(), where);
+    return text.empty() ? text : prefix + text;
+  };
 }
 
 Normalizer read_precompiled(const Fields& step) {
