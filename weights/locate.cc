@@ -15,8 +15,6 @@ namespace fs = std::filesystem;
 constexpr const char* kExtensions[] = {".safetensors", ".pth",  ".pt",   ".bin",
                                        ".npz",         ".gguf", ".ckpt", ".onnx"};
 
-constexpr std::string_view kOpenClipFiles = "open_clip";
-
 /// Repositories of timm may hold a model of two towers beside its bare image tower. Their
 /// config.json is timm's, which has no model_type.
 bool is_of_timm_and_open_clip(const fs::path& folder) {

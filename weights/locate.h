@@ -3,6 +3,7 @@
 
 #include <array>
 #include <filesystem>
+#include <string_view>
 
 namespace vit::weights {
 
@@ -15,6 +16,8 @@ inline constexpr const char* kShardIndexName = "model.safetensors.index.json";
 inline constexpr std::array kWeightNames{"model.safetensors", kShardIndexName, "pytorch_model.bin",
                                          "open_clip_model.safetensors",
                                          "open_clip_pytorch_model.bin"};
+/// How those of OpenCLIP begin.
+inline constexpr std::string_view kOpenClipFiles = "open_clip";
 
 struct Location {
   std::filesystem::path weights;

@@ -75,6 +75,18 @@ TEST_F(PullWords, RefusesAVocabularyThatIsNotOpenAis) {
   EXPECT_TRUE(fs::is_empty(home.path("clip")));
 }
 
+TEST_F(PullWords, FetchesBothTowersWhereTheBareOneLiesBesideThem) {
+  hub.small_files["config.json"] = R"({"architecture": "vit_base_patch32_clip_224"})";
+  hub.small_files["tokenizer.json"] = "{}";
+  hub.large_files["model.safetensors"] = "the image tower alone";
+  serve_open_clip("{}", "both towers", "");
+  const Finished pulled = with_mirror({"pull", kName});
+  ASSERT_EQ(pulled.status, 0) << pulled.err;
+  EXPECT_THAT(files(),
+              UnorderedElementsAre("config.json", "open_clip_config.json", "tokenizer.json",
+                                   "open_clip_model.safetensors", ".pulled.json"));
+}
+
 TEST_F(PullWords, FetchesTheTokenizersFiles) {
   const fs::path source = test::text_case("hf_siglip");
   for (const auto* name : {"config.json", "preprocessor_config.json", "spiece.model",

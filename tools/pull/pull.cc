@@ -78,11 +78,14 @@ class Pull {
 
   weights::PulledModel run(const std::string& revision) {
     remove_abandoned(folder_);
+    fetch_if_there(weights::kConfigName);
+    // Beside a bare image tower of timm, whose config.json has no model_type, its repositories hold
+    // the model of two towers that it is from.
     const bool open_clip =
-        !fetch_if_there(weights::kConfigName) && fetch_if_there(weights::kOpenClipConfigName);
+        !config_has("model_type") && fetch_if_there(weights::kOpenClipConfigName);
     fetch_if_there(weights::kPreprocessorName);
     if (open_clip || reads_texts()) fetch_tokenizer(open_clip);
-    fetch_weights();
+    fetch_weights(open_clip);
     weights::PulledModel model{repository_.name(), revision, repository_.commit(), files_};
     weights::write_pulled(folder_, model);
     return model;
@@ -95,12 +98,15 @@ class Pull {
     return remote.has_value();
   }
 
-  /// transformers' models of two towers: a configuration for each.
-  bool reads_texts() const {
+  bool config_has(const char* field) const {
+    if (!files_.contains(weights::kConfigName)) return false;
     std::ifstream file(folder_ / weights::kConfigName);
     const auto config = nlohmann::json::parse(file, nullptr, false);
-    return config.is_object() && config.contains("model_type") && config.contains("text_config");
+    return config.is_object() && config.contains(field);
   }
+
+  /// transformers' models of two towers: a configuration for each.
+  bool reads_texts() const { return config_has("model_type") && config_has("text_config"); }
 
   void fetch_tokenizer(bool open_clip) {
     bool found = fetch_if_there("tokenizer.json");
@@ -132,7 +138,11 @@ class Pull {
                  "\n");
   }
 
-  void fetch_weights() {
+  void fetch_weights(bool open_clip) {
+    if (open_clip)
+      for (const auto* name : weights::kWeightNames)
+        if (std::string_view(name).starts_with(weights::kOpenClipFiles) && fetch_if_there(name))
+          return;
     for (const auto* name : weights::kWeightNames) {
       if (!fetch_if_there(name)) continue;
       if (std::string_view(name) == weights::kShardIndexName) fetch_shards();
