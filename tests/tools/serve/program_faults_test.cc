@@ -95,7 +95,8 @@ TEST(ServeFaults, HoldsTenThousandIdleConnections) {
   limit.rlim_cur = limit.rlim_max;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
   {
-    const Served served({"-m", golden("hf_vit"), "--max-connections", "12000"});
+    const Served served(
+        {"-m", golden("hf_vit"), "--max-connections", "12000", "--idle-limit", "3600"});
     std::vector<Connection> idle;
     idle.reserve(kIdle);
     for (size_t i = 0; i < kIdle; ++i) idle.emplace_back(served.port());
@@ -243,10 +244,12 @@ TEST(ServeFaults, WrongTokensOpenNothing) {
 
 /// Requests one after the other, until the server closes the connection or one fails.
 struct Client {
+  explicit Client(std::uint16_t port) : connection(port) {}
+
+  Connection connection;
   size_t answered = 0, refused = 0, cut = 0, crossed = 0;
 
-  void run(std::uint16_t port, unsigned seed) {
-    Connection connection(port);
+  void run(unsigned seed) {
     for (unsigned i = 0;; ++i) {
       const std::string name = "s" + std::to_string(seed) + "n" + std::to_string(i);
       const bool sent = connection.send(bytes_of({.method = "POST",
@@ -271,10 +274,11 @@ struct Client {
 TEST(ServeFaults, SigtermUnderLoadAnswersWhatItHasReceived) {
   for (int round = 0; round < 3; ++round) {
     Served served({"-m", golden("hf_vit"), "--queue", "100"});
-    std::vector<Client> clients(8);
+    std::vector<Client> clients;
     std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i) clients.emplace_back(served.port());
     for (unsigned i = 0; i < clients.size(); ++i)
-      threads.emplace_back([&, i] { clients[i].run(served.port(), i); });
+      threads.emplace_back([&, i] { clients[i].run(i); });
     const std::string done = "vit_requests_total{route=\"/v1/classify\",status=\"200\"}";
     wait_until([&] { return served.metric(done) > 20.0; });
     served.send(SIGTERM);

@@ -56,28 +56,26 @@ TEST(ServeLimits, RefusesBodiesThatAreTooLarge) {
 
 TEST(ServeLimits, RefusesWhatTheQueueHasNoRoomFor) {
   const Served served(one_worker({"--queue", "4"}));
-  std::atomic<bool> done = false;
-  Answer first;
+  std::atomic<bool> refused = false;
   std::thread client([&] {
-    do {  // a request larger than the queue needs an empty one
-      first = served.ask(long_request());
-    } while (first.status == 429);
-    done = true;
+    for (bool answered = false; !answered || !refused;) {
+      const Answer answer = served.ask(long_request());
+      if (answer.status == 429) continue;  // larger than the queue, it needs an empty one
+      EXPECT_EQ(answer.status, 200);
+      EXPECT_EQ(Json::parse(answer.body)["images"].size(), 200u);
+      answered = true;
+    }
   });
-  size_t refused = 0;
-  while (!done) {
+  while (!refused) {
     const Answer answer = served.post("/v1/classify", noise_bmp(20, 20, 7), "image/bmp");
     if (answer.status == 429) {
-      ++refused;
       EXPECT_EQ(answer.headers.at("retry-after"), "1");
+      refused = true;
     } else {
       EXPECT_EQ(answer.status, 200);
     }
   }
   client.join();
-  EXPECT_EQ(first.status, 200);
-  EXPECT_EQ(Json::parse(first.body)["images"].size(), 200u);
-  EXPECT_GT(refused, 0u);
   EXPECT_EQ(served.post("/v1/classify", noise_bmp(20, 20, 7), "image/bmp").status, 200);
 }
 
@@ -93,20 +91,27 @@ TEST(ServeLimits, GivesUpAnAnswerThatTakesTooLong) {
 
 TEST(ServeLimits, FreesTheWorkOfAClientThatLeaves) {
   const Served served(one_worker({}));
-  {
-    Connection connection(served.port());
-    connection.send(bytes_of(long_request()));
-    wait_until([&] { return served.metric("vit_queue_images") > 0.0; });
+  const auto ended = [&](const char* status) {
+    return served.metric(std::string("vit_requests_total{route=\"/v1/classify\",status=\"") +
+                         status + "\"}");
+  };
+  // The server may be done before the client has left: then another one does.
+  for (double sent = 1.0; ended("499") == 0.0; ++sent) {
+    {
+      Connection connection(served.port());
+      connection.send(bytes_of(long_request()));
+      wait_until([&] { return served.metric("vit_queue_images") > 0.0 || ended("200") == sent; });
+    }
+    wait_until([&] { return ended("200") + ended("499") == sent; });
   }
   wait_until([&] { return served.metric("vit_queue_images") == 0.0; });
-  wait_until([&] {
-    return served.metric("vit_requests_total{route=\"/v1/classify\",status=\"499\"}") == 1.0;
-  });
 }
 
 TEST(ServeLimits, ClosesConnectionsThatAreSlowOrIdle) {
-  const Served served({"-m", golden("hf_vit"), "--receive-limit", "0.3", "--idle-limit", "0.2"});
-  Connection idle(served.port());
+  const Served impatient({"-m", golden("hf_vit"), "--idle-limit", "0.2"});
+  Connection idle(impatient.port());
+  idle.wait_for_end();
+  const Served served({"-m", golden("hf_vit"), "--receive-limit", "0.3"});
   Connection slow_head(served.port()), slow_body(served.port());
   slow_head.send("GET /health/live HT");
   slow_body.send("POST /v1/classify HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc");
@@ -114,11 +119,10 @@ TEST(ServeLimits, ClosesConnectionsThatAreSlowOrIdle) {
   EXPECT_EQ(slow_body.read().status, 408);
   slow_head.wait_for_end();
   slow_body.wait_for_end();
-  idle.wait_for_end();
 }
 
 TEST(ServeLimits, ASlowClientHoldsNobodyElseUp) {
-  const Served served({"-m", golden("hf_vit"), "--queue", "200"});
+  const Served served({"-m", golden("hf_vit"), "--queue", "200", "--receive-limit", "3600"});
   std::vector<Connection> slow;
   for (int i = 0; i < 100; ++i) {
     slow.emplace_back(served.port());
@@ -178,19 +182,28 @@ TEST(ServeLimits, SurvivesMalformedHttp) {
   EXPECT_EQ(served.get("/health/live").status, 200);
 }
 
-TEST(ServeStop, FinishesWhatRunsAndTakesNothingNew) {
+/// Whether SIGTERM came while the images were answered, and not when they were done already.
+bool stopped_under_way() {
   Served served(one_worker({}));
   Connection waiting(served.port()), busy(served.port());
   EXPECT_EQ(waiting.ask({.target = "/health/live"}).status, 200);
   busy.send(bytes_of(long_request()));
-  wait_until([&] { return served.metric("vit_queue_images") > 0.0; });
+  const std::string done = "vit_requests_total{route=\"/v1/classify\",status=\"200\"}";
+  wait_until([&] { return served.metric("vit_queue_images") > 0.0 || served.metric(done) == 1.0; });
   served.send(SIGTERM);
   const Answer answer = busy.read();
   EXPECT_EQ(answer.status, 200);
-  EXPECT_EQ(answer.headers.at("connection"), "close");
   EXPECT_EQ(Json::parse(answer.body)["images"].size(), 200u);
   waiting.wait_for_end();
   EXPECT_EQ(served.wait().status, 0) << served.messages();
+  return answer.headers.contains("connection") && answer.headers.at("connection") == "close";
+}
+
+TEST(ServeStop, FinishesWhatRunsAndTakesNothingNew) {
+  bool under_way = false;
+  for (int tries = 0; tries < 100 && !under_way && !HasFailure(); ++tries)
+    under_way = stopped_under_way();
+  EXPECT_TRUE(under_way);
 }
 
 TEST(ServeStop, ALostPortIsAnErrorAtOnce) {
