@@ -15,8 +15,11 @@ void answer_ready(const Call& call) {
 
 void answer_metrics(const Call& call) {
   const auto [waiting, running] = call.context.queue.counts();
-  const Gauges gauges{
-      .waiting = waiting, .running = running, .connections = call.context.server.connections()};
+  const Server& server = call.context.server;
+  const Gauges gauges{.waiting = waiting,
+                      .running = running,
+                      .connections = server.connections(),
+                      .refused = server.refused()};
   call.exchange->answer({.body = call.context.metrics.text(gauges),
                          .content_type = "text/plain; version=0.0.4; charset=utf-8"});
 }

@@ -97,9 +97,12 @@ std::string Metrics::text(const Gauges& gauges) const {
   gauge(out, "vit_queue_images", "Images that wait for a worker.", gauges.waiting);
   gauge(out, "vit_running_images", "Images that a worker has begun.", gauges.running);
   gauge(out, "vit_connections", "Open connections.", gauges.connections);
+  head(out, "vit_refused_connections_total", "counter", "Connections above --max-connections.");
+  out << "vit_refused_connections_total " << gauges.refused << '\n';
   head(out, "process_start_time_seconds", "gauge", "Start of the process, seconds since 1970.");
   out << "process_start_time_seconds "
-      << number(std::chrono::duration<double>(started_.time_since_epoch()).count()) << '\n';
+      << formatted("%.3f", std::chrono::duration<double>(started_.time_since_epoch()).count())
+      << '\n';
   return out.str();
 }
 

@@ -19,6 +19,7 @@ struct Gauges {
   size_t waiting = 0;
   size_t running = 0;
   size_t connections = 0;
+  std::uint64_t refused = 0;  ///< connections, ever
 };
 
 class Metrics {

@@ -14,6 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 using testing::HasSubstr;
+using testing::Not;
 
 /// A request that keeps one worker busy for a while.
 Ask long_request(size_t images = 200) {
@@ -41,7 +42,9 @@ void wait_until(const Condition& condition) {
 TEST(ServeLimits, RefusesBodiesThatAreTooLarge) {
   const Served served({"-m", golden("hf_vit"), "--max-body", "1"});
   const std::string large(3 << 20, 'x');
-  EXPECT_EQ(served.post("/v1/classify", large).status, 413);
+  const Answer refused = served.post("/v1/classify", large);
+  EXPECT_EQ(refused.status, 413);
+  EXPECT_THAT(refused.body, HasSubstr("this server reads at most 1048576 bytes"));
   Connection chunked(served.port());
   chunked.send(
       "POST /v1/classify HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n200000\r\n");
@@ -157,6 +160,11 @@ TEST(ServeLimits, SaysSoWhenAllConnectionsAreBusy) {
   wait_until([&] { return (answer = served.get("/health/live")).status == 503; });
   EXPECT_THAT(answer.body, HasSubstr("too many connections"));
   EXPECT_EQ(answer.headers.at("retry-after"), "1");
+  first.send("x");
+  EXPECT_EQ(first.read().status, 415);
+  const Answer metrics = first.ask({.target = "/metrics"});
+  EXPECT_THAT(metrics.body, HasSubstr("\nvit_refused_connections_total "));
+  EXPECT_THAT(metrics.body, Not(HasSubstr("\nvit_refused_connections_total 0\n")));
 }
 
 TEST(ServeLimits, SurvivesMalformedHttp) {
@@ -179,6 +187,12 @@ TEST(ServeLimits, SurvivesMalformedHttp) {
     const int status = connection.read().status;
     EXPECT_TRUE(status == 400 || status == 431) << status << ": " << bytes.substr(0, 60);
   }
+  double counted = 0.0;
+  for (const auto* route : {"other", "/v1/classify"})
+    for (const auto* status : {"400", "431"})
+      counted += served.metric(std::string("vit_requests_total{route=\"") + route + "\",status=\"" +
+                               status + "\"}");
+  EXPECT_EQ(counted, static_cast<double>(broken.size())) << "each of them is in log and metrics";
   EXPECT_EQ(served.get("/health/live").status, 200);
 }
 

@@ -25,6 +25,7 @@ struct Hub {
   size_t buffered = 0;         ///< bytes of bodies that requests have been promised
   std::uint64_t requests = 0;
   std::atomic<size_t> connections = 0;
+  std::atomic<std::uint64_t> refused = 0;  ///< connections above the limit
   std::atomic<bool> stopping = false;
 };
 

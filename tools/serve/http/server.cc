@@ -79,7 +79,10 @@ struct Server::State {
   void admit(tcp::socket socket) {
     const bool full = hub.connections >= hub.settings.connections;
     if (full && close_longest_idle(hub)) return start_session(hub, std::move(socket), false);
-    if (hub.connections >= hub.settings.connections + kRefusals) return;
+    if (hub.connections >= hub.settings.connections + kRefusals) {
+      ++hub.refused;
+      return;
+    }
     start_session(hub, std::move(socket), full);
   }
 
@@ -138,6 +141,10 @@ void Server::run(Callbacks callbacks) {
 
 size_t Server::connections() const {
   return state_->hub.connections;
+}
+
+std::uint64_t Server::refused() const {
+  return state_->hub.refused;
 }
 
 bool Server::stopping() const {

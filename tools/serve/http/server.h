@@ -61,6 +61,8 @@ class Server {
   /// Now; for any thread.
   size_t connections() const;
   bool stopping() const;
+  /// Connections that were closed because there were too many.
+  std::uint64_t refused() const;
 
  private:
   struct State;

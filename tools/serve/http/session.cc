@@ -80,11 +80,17 @@ void leave_idle(const SessionPtr& s) {
   if (s->stage == Stage::kIdle) s->hub.idle.erase(s->idle_place);
 }
 
+/// One more request for the log, also where its head is never understood.
+void count_request(const SessionPtr& s) {
+  s->head.id = ++s->hub.requests;
+  s->head.peer = s->peer;
+}
+
 /// Tells the log, and gives back what the request held.
 void finish_request(const SessionPtr& s) {
   s->hub.buffered -= std::exchange(s->promised, 0);
   const Request& request = s->exchange ? s->exchange->request() : s->head;
-  if (!request.method.empty())
+  if (request.id != 0)
     s->hub.callbacks.finished({request, s->reply, s->bytes_in, Clock::now() - s->began});
   s->exchange.reset();
   s->response.reset();  // the parser stays: a read that is given up may still have it
@@ -172,6 +178,7 @@ void on_timeout(const SessionPtr& s) {
   switch (s->stage) {
     case Stage::kReceiving:
       s->keep_alive = false;
+      if (s->head.id == 0) count_request(s);
       s->left = true;  // the read that is under way cannot be used to linger
       return send(s, error_reply(408, "the request did not arrive in time"));
     case Stage::kAnswering:
@@ -224,7 +231,7 @@ void answer_later(const SessionPtr& s) {
 }
 
 /// What the parser did not accept; none where the client is gone.
-std::optional<Reply> problem_of(error_code error) {
+std::optional<Reply> problem_of(error_code error, const ServerSettings& settings) {
   if (error.category() != http::make_error_code(http::error::end_of_stream).category())
     return std::nullopt;
   switch (static_cast<http::error>(error.value())) {
@@ -236,7 +243,8 @@ std::optional<Reply> problem_of(error_code error) {
       return error_reply(431, "the head of the request is too large; at most " +
                                   std::to_string(kHeaderBytes) + " bytes are read");
     case http::error::body_limit:
-      return error_reply(413, "the body is too large; see the server's limit of bytes");
+      return error_reply(413, "the body is too large; this server reads at most " +
+                                  std::to_string(settings.body_bytes) + " bytes");
     default:
       return error_reply(400, "not a valid HTTP request: " + error.message());
   }
@@ -244,8 +252,9 @@ std::optional<Reply> problem_of(error_code error) {
 
 /// Receiving failed: an answer where somebody can read it.
 void on_bad_request(const SessionPtr& s, error_code error) {
-  auto reply = problem_of(error);
-  if (!reply) return s->head.method.empty() ? close(s) : abort_request(s);
+  auto reply = problem_of(error, s->hub.settings);
+  if (!reply) return s->head.id == 0 ? close(s) : abort_request(s);
+  if (s->head.id == 0) count_request(s);
   s->keep_alive = false;
   send(s, std::move(*reply));
 }
@@ -271,8 +280,7 @@ void continue_reading(const SessionPtr& s) {
 
 void fill_head(const SessionPtr& s) {
   const auto& message = s->parser->get();
-  s->head.id = ++s->hub.requests;
-  s->head.peer = s->peer;
+  count_request(s);
   s->head.method = std::string(message.method_string());
   s->head.target = std::string(message.target());
   for (const auto& field : message)
@@ -335,6 +343,7 @@ void start_session(Hub& hub, tcp::socket socket, bool refused) {
   s->place = hub.sessions.begin();
   ++hub.connections;
   if (!refused) return become_idle(s);
+  ++hub.refused;
   s->keep_alive = false;
   send(s, busy_reply(503, "too many connections"));
 }
