@@ -77,48 +77,6 @@ TEST(ServeEmbeddings, SayWhatIsWrong) {
               HasSubstr("'features' is 'x'"));
 }
 
-TEST(ServeAttention, GivesThePicturesAndPagesOfVitAttention) {
-  const std::string model = golden("timm_vit"), image = golden_image("timm_vit");
-  const Served served({"-m", model});
-  const std::string bytes = read_file(image);
-  const Folder folder;
-  const auto drawn = [&](const std::string& name, const std::vector<std::string>& options) {
-    std::vector<std::string> arguments{"attention", "-m", model, image, "-o", folder.path(name)};
-    arguments.insert(arguments.end(), options.begin(), options.end());
-    EXPECT_EQ(run(arguments).status, 0);
-    return read_file(folder.path(name));
-  };
-  const std::string url = "/v1/attention?name=" + image;
-  const Answer picture = served.post(url, bytes);
-  EXPECT_EQ(picture.headers.at("content-type"), "image/png");
-  EXPECT_TRUE(picture.body == drawn("a.png", {}));
-  EXPECT_TRUE(served.post(url + "&method=rollout", bytes).body ==
-              drawn("b.png", {"--method", "rollout"}));
-  EXPECT_TRUE(served.post(url + "&layer=0&head=1&query=1,1", bytes).body ==
-              drawn("c.png", {"--layer", "0", "--head", "1", "--query", "1,1"}));
-  EXPECT_TRUE(served.post(url + "&class=3", bytes).body == drawn("d.png", {"--class", "3"}));
-  const Answer page = served.post(url + "&format=html", bytes);
-  EXPECT_TRUE(page.body == drawn("e.html", {}));
-  const Json numbers = Json::parse(served.post(url + "&format=json", bytes).body);
-  EXPECT_THAT(page.body, HasSubstr(numbers["attention"].get<std::string>()));
-  EXPECT_EQ(numbers["facts"]["answers"].size(), 5u);
-}
-
-TEST(ServeAttention, SaysWhatIsWrong) {
-  const Served served({"-m", golden("timm_vit")});
-  const std::string bytes = read_file(golden_image("timm_vit"));
-  const auto status = [&](const std::string& settings) {
-    return served.post("/v1/attention?" + settings, bytes).status;
-  };
-  EXPECT_EQ(status("format=gif"), 400);
-  EXPECT_EQ(status("method=x"), 400);
-  EXPECT_EQ(status("layer=x"), 400);
-  EXPECT_EQ(status("query=x"), 400);
-  EXPECT_EQ(status("layer=99"), 422);
-  EXPECT_EQ(status("class=no+such+class"), 422);
-  EXPECT_EQ(status("format=png"), 200);
-}
-
 /// The Open Inference Protocol as its text describes it.
 struct Inference {
   const Served& served;
