@@ -201,7 +201,7 @@ void list_head(Lister& list, const ModelConfig& c) {
   list_class_layers(list, c.head);
   if (c.head.final_norm) list.norm("norm", c.encoder.width);
   if (c.head.pooling == Pooling::kAttention) list_attention_pool(list, c.head);
-  if (c.head.pooled_norm) list.norm("fc_norm", c.pooled_width());
+  if (c.head.pooled_norm) list.norm("fc_norm", c.pooled_layer_width());
   if (c.head.pre_logits != 0)
     list.linear("pre_logits", c.head.pre_logits, c.pooled_width(), c.head.pre_logits_bias);
   list.common.part = TensorPart::kClassifier;

@@ -132,6 +132,33 @@ TEST(Config, ClassLayersHaveTheirOwnClassToken) {
             "m: class layers need class pooling and one classifier");
 }
 
+TEST(Config, SeveralLayersAreReadByAClassifierDirectlyBehindThem) {
+  const auto layers = [](size_t count, const std::function<void(ModelConfig&)>& change) {
+    return complaint([&](ModelConfig& c) {
+      c.head.pooled_layers = count;
+      change(c);
+    });
+  };
+  const std::string cannot = "m: a classifier that reads 4 layers cannot have ";
+  EXPECT_EQ(layers(12, [](ModelConfig&) {}), "");
+  EXPECT_EQ(layers(0, [](ModelConfig&) {}),
+            "m: a classifier that reads 0 layers, expected 1 to 12, the depth");
+  EXPECT_EQ(layers(13, [](ModelConfig&) {}),
+            "m: a classifier that reads 13 layers, expected 1 to 12, the depth");
+  EXPECT_EQ(layers(4, [](ModelConfig& c) { c.head.pooling = Pooling::kAttention; }),
+            cannot + "attention pooling");
+  EXPECT_EQ(layers(4, [](ModelConfig& c) { c.head.pre_logits = 8; }),
+            cannot + "a pre-logits layer before it");
+  EXPECT_EQ(layers(4, [](ModelConfig& c) { c.head.distilled_head = true; }),
+            cannot + "a distilled head");
+  EXPECT_EQ(layers(4, [](ModelConfig& c) { c.head.class_layers = 2; }), cannot + "class layers");
+  ModelConfig config;
+  config.head.pooling = Pooling::kClassAndMean;
+  config.head.pooled_layers = 4;
+  EXPECT_EQ(config.classifier_inputs(), 4u * 2 * 768);
+  EXPECT_EQ(config.first_pooled_layer(), 8u);
+}
+
 TEST(Config, AHeadReadsOnlyWhatTheTokensHave) {
   using enum PrefixToken;
   const auto distilled = [](const std::function<void(ModelConfig&)>& change) {

@@ -80,6 +80,32 @@ inline const Case kCases[] = {
        c.head.pool_prefix = true;
      }},
     {"ClassAndMeanPooling", [](ModelConfig& c) { c.head.pooling = Pooling::kClassAndMean; }},
+    {"LastTwoOfThreeLayers",
+     [](ModelConfig& c) {
+       c.encoder.depth = 3;
+       c.head.pooling = Pooling::kClassAndMean;
+       c.head.pooled_layers = 2;
+     }},
+    {"AllLayersWithTheirNorm",
+     [](ModelConfig& c) {
+       c.embedding.prefix = {};
+       c.head.pooling = Pooling::kMeanMax;
+       c.head.final_norm = false;
+       c.head.pooled_norm = true;
+       c.head.pooled_layers = 2;
+     }},
+    {"LastLayersOfTwoBranches",
+     [](ModelConfig& c) {
+       c.encoder.branches = 2;
+       c.head.unit_features = true;
+       c.head.pooled_layers = 2;
+     }},
+    {"LastLayersOfParallelBlocks",
+     [](ModelConfig& c) {
+       c.encoder.block = BlockKind::kParallel;
+       c.head.pooling = Pooling::kMax;
+       c.head.pooled_layers = 2;
+     }},
     {"AttentionPooling", [](ModelConfig& c) { c.head.pooling = Pooling::kAttention; }},
     {"RegistersAndNoPrefixPositions",
      [](ModelConfig& c) {

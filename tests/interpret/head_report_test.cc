@@ -58,23 +58,26 @@ TEST(HeadReport, FindsAPlantedDeadHeadAndNoOther) {
 }
 
 TEST(HeadReport, MeasuredEffectsEqualWholePassesWithTheHeadDisabled) {
-  const ModelConfig config = test::small_config();
-  const Model model = load_model(test::random_checkpoint(config));
-  Runner runner(model, Recipe{});
-  fill_pixels(runner, 1);
-  const auto effects = measure_heads(runner);
-  const auto answer_with = [&](const std::vector<HeadId>& disabled) {
-    Runner other(model, Recipe{}, {.disabled_heads = disabled});
-    fill_pixels(other, 1);
-    const std::span<const float> output = other.logits();
-    return std::vector<float>(output.begin(), output.end());
-  };
-  const auto whole = answer_with({});
-  for (size_t i = 0; i < effects.size(); ++i) {
-    const HeadEffect expected = compare_outputs(whole, answer_with({{i / 3, i % 3}}), true);
-    EXPECT_EQ(effects[i].divergence, expected.divergence) << i;
-    EXPECT_EQ(effects[i].change, expected.change);
-    EXPECT_EQ(effects[i].flips, expected.flips);
+  ModelConfig config = test::small_config();
+  for (const size_t layers : {1, 3}) {  // that the classifier reads
+    config.head.pooled_layers = layers;
+    const Model model = load_model(test::random_checkpoint(config));
+    Runner runner(model, Recipe{});
+    fill_pixels(runner, 1);
+    const auto effects = measure_heads(runner);
+    const auto answer_with = [&](const std::vector<HeadId>& disabled) {
+      Runner other(model, Recipe{}, {.disabled_heads = disabled});
+      fill_pixels(other, 1);
+      const std::span<const float> output = other.logits();
+      return std::vector<float>(output.begin(), output.end());
+    };
+    const auto whole = answer_with({});
+    for (size_t i = 0; i < effects.size(); ++i) {
+      const HeadEffect expected = compare_outputs(whole, answer_with({{i / 3, i % 3}}), true);
+      EXPECT_EQ(effects[i].divergence, expected.divergence) << i << ", " << layers << " layers";
+      EXPECT_EQ(effects[i].change, expected.change);
+      EXPECT_EQ(effects[i].flips, expected.flips);
+    }
   }
 }
 

@@ -134,5 +134,83 @@ TEST(Runner, DisabledHeadsChangeEveryResultAndTapsChangeNone) {
     EXPECT_EQ(copied(runner->logits(&taps)), copied(runner->logits()));
 }
 
+/// The pooled features of the last layers, put together from the tokens that a tap sees.
+std::vector<float> composed(Runner& runner) {
+  const Model& model = runner.model();
+  const size_t prefix = model.config.embedding.prefix.size(), width = model.config.encoder.width;
+  std::vector<float> features;
+  ModelTaps taps;
+  taps.encoder.block = [&](size_t layer, ConstMatrixView tokens) {
+    if (layer < model.config.first_pooled_layer()) return;
+    Matrix normed(tokens.rows, tokens.cols);
+    normalize(model.head.final_norm, tokens, normed, {});
+    const auto& merge = runner.workspace().merge;
+    const auto class_row = normed.view().row_span(0);
+    features.insert(features.end(), class_row.begin(), class_row.end());
+    if (model.config.head.pooling == Pooling::kClass) return;
+    std::vector<float> mean(width);
+    mean_of(normed.view().row_range(prefix, normed.rows() - prefix),
+            merge ? merge->sizes().subspan(prefix) : std::span<const float>(), mean);
+    features.insert(features.end(), mean.begin(), mean.end());
+  };
+  runner.logits(&taps);
+  return features;
+}
+
+TEST(Runner, AHeadReadsTheLastLayersSideBySide) {
+  ModelConfig config = test::small_config({.depth = 4});
+  for (const Pooling pooling : {Pooling::kClass, Pooling::kClassAndMean})
+    for (const size_t layers : {1, 3, 4}) {
+      config.head.pooling = pooling;
+      config.head.pooled_layers = layers;
+      const Model model = load_model(test::random_checkpoint(config));
+      const RunOptions ways[] = {{}, {.merge_tokens = 3}, {.disabled_heads = {{2, 1}}}};
+      for (const RunOptions& options : ways) {
+        Runner runner(model, Recipe{}, options);
+        fill_pixels(runner);
+        const auto expected = composed(runner);
+        EXPECT_EQ(expected.size(), layers * config.pooled_layer_width());
+        // Unobserved, the last layer computes the class token alone where no more is read.
+        EXPECT_EQ(runner.features(FeatureKind::kPooled), expected);
+        ModelTaps taps;
+        taps.encoder.block = [](size_t, ConstMatrixView) {};
+        EXPECT_EQ(copied(runner.logits(&taps)), copied(runner.logits()));
+        std::vector<float> logits(config.head.classes);
+        apply(model.head.classifier, ConstMatrixView{expected.data(), 1, expected.size()},
+              MatrixView{logits.data(), 1, logits.size()});
+        EXPECT_EQ(copied(runner.logits()), logits);
+        // A feature of the last layer alone stays one.
+        EXPECT_EQ(runner.features(FeatureKind::kClass).size(), config.encoder.width);
+      }
+    }
+}
+
+TEST(Runner, EachLayerIsPooledWithTheNormOfTheLast) {
+  ModelConfig config = test::small_config({.depth = 3});
+  config.head.final_norm = false;
+  config.head.pooled_norm = true;
+  config.head.pooling = Pooling::kMean;
+  config.head.pooled_layers = 2;
+  config.head.classes = 0;
+  const weights::Checkpoint checkpoint = test::random_checkpoint(config);
+  const Model model = load_model(checkpoint);
+  Runner runner(model, Recipe{});
+  fill_pixels(runner);
+  const auto features = copied(runner.logits());
+  ASSERT_EQ(features.size(), 2 * config.encoder.width);
+  weights::Checkpoint last = checkpoint;
+  last.config.head.pooled_layers = 1;
+  const Model ordinary = load_model(last);
+  Runner other(ordinary, Recipe{});
+  fill_pixels(other);
+  EXPECT_EQ(copied(std::span(features).last(config.encoder.width)), copied(other.logits()));
+  // The layer before is the last one of a model without the third block.
+  last.config.encoder.depth = 2;
+  const Model shorter = load_model(last);
+  Runner before(shorter, Recipe{});
+  fill_pixels(before);
+  EXPECT_EQ(copied(std::span(features).first(config.encoder.width)), copied(before.logits()));
+}
+
 }  // namespace
 }  // namespace vit

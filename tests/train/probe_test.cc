@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/support/message_of.h"
 #include "tests/support/random.h"
 #include "tests/support/random_checkpoint.h"
 #include "tests/support/small_config.h"
@@ -61,11 +62,13 @@ TEST(Probe, SeparatesWhatCanBeSeparated) {
 TEST(Probe, ReadsMoreThanTheFirstFeaturesOnlyWhereThatIsBetter) {
   Clouds clouds;  // by column 0 two can be told from two, by column 1 the others
   ThreadPool pool(2);
-  EXPECT_EQ(fit_better_logistic(clouds.view(), 1, {}, pool).weight.cols(), 6u);
-  EXPECT_EQ(fit_better_logistic(clouds.view(), 6, {}, pool).weight.cols(), 6u);
+  const auto first = [&](size_t count) { return clouds.features.view().col_range(0, count); };
+  EXPECT_EQ(fit_better_logistic(clouds.view(), first(1), {}, pool).weight.cols(), 6u);
+  EXPECT_EQ(fit_better_logistic(clouds.view(), first(6), {}, pool).weight.cols(), 6u);
   for (size_t& label : clouds.labels) label %= 2;
   const Labelled two{clouds.features, clouds.labels, 2};
-  EXPECT_EQ(fit_better_logistic(two, 1, {}, pool).weight.cols(), 1u) << "no better by five more";
+  EXPECT_EQ(fit_better_logistic(two, first(1), {}, pool).weight.cols(), 1u)
+      << "no better by five more";
 }
 
 TEST(Probe, CutsNoMarginOffSmallImages) {
@@ -168,31 +171,94 @@ ModelConfig tiny(bool distilled) {
   return c;
 }
 
+TEST(Probe, ReadsTheLastLayersOfAnyModelWithATokenPerPatch) {
+  const auto head_of = [](const std::function<void(ModelConfig&)>& change) {
+    ModelConfig c = tiny(false);
+    change(c);
+    read_last_layers(2, c);
+    validate(c, "probe");
+    return c.head;
+  };
+  const HeadConfig plain = head_of([](ModelConfig&) {});
+  EXPECT_EQ(plain.pooling, Pooling::kClassAndMean);
+  EXPECT_EQ(plain.pooled_layers, 2u);
+  EXPECT_EQ(plain.classes, 0u) << "the old classifier does not fit";
+  const HeadConfig map = head_of([](ModelConfig& c) {
+    c.embedding.prefix.clear();
+    c.head.pooling = Pooling::kAttention;
+    c.head.pool_prefix = true;
+    c.head.pre_logits = 3;
+  });
+  EXPECT_EQ(map.pooling, Pooling::kMean);
+  EXPECT_EQ(map.pre_logits, 0u);
+  EXPECT_FALSE(map.pool_prefix);
+  EXPECT_EQ(head_of([](ModelConfig& c) { c = tiny(true); }).pooling, Pooling::kClassAndMean)
+      << "without its distillation token's classifier";
+  const HeadConfig normed = head_of([](ModelConfig& c) {
+    c.head.pooling = Pooling::kMean;
+    c.head.final_norm = false;
+    c.head.pooled_norm = true;
+  });
+  EXPECT_EQ(normed.pooling, Pooling::kMean) << "what its norm is for";
+  EXPECT_TRUE(normed.pooled_norm);
+}
+
+TEST(Probe, RefusesLayersThatTheModelHasNot) {
+  const auto message = [](size_t layers, size_t class_layers) {
+    ModelConfig c = tiny(false);
+    c.architecture = "m";
+    c.head.class_layers = class_layers;
+    return test::message_of([&] { read_last_layers(layers, c); });
+  };
+  EXPECT_EQ(message(3, 0), "m: cannot read the last 3 layers, the model has 2; choose 1 to 2");
+  EXPECT_EQ(message(2, 2),
+            "m: cannot read several layers, because the class token passes through the last 2 only "
+            "(class layers); choose another model or one layer");
+}
+
+TEST(Probe, ClassTokensAreThoseOfEachLayer) {
+  Matrix features(2, 8);  // two layers of a class token and a mean, two numbers each
+  for (size_t i = 0; i < 16; ++i) features.data()[i] = static_cast<float>(i);
+  const Matrix tokens = class_tokens_of(features, 2);
+  ASSERT_EQ(tokens.cols(), 4u);
+  for (const size_t r : {0, 1}) {
+    const auto row = tokens.view().row_span(r);
+    const auto first = static_cast<float>(8 * r);
+    EXPECT_EQ(std::vector<float>(row.begin(), row.end()),
+              (std::vector<float>{first, first + 1, first + 4, first + 5}));
+  }
+}
+
 /// What the probe promises on features is what the model with the new head answers.
 TEST(Probe, TheHeadOnFeaturesIsTheModelOnImages) {
-  for (const bool distilled : {false, true}) {
-    weights::Checkpoint checkpoint = test::random_checkpoint(tiny(distilled));
-    auto network = with_new_head(gradient::load_network<float>(checkpoint), 3, 1);
-    const Model model = load_model(checkpoint);
-    data::Sample sample{{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)}, 0};
-    Random random({1});
-    for (auto& value : sample.image.pixels) value = static_cast<std::uint8_t>(random.below(256));
-    ThreadPool pool(1);
-    const Matrix features = compute_features(model, checkpoint.recipe, std::span(&sample, 1), pool);
+  for (const bool distilled : {false, true})
+    for (const size_t layers : {1, 2}) {
+      weights::Checkpoint checkpoint = test::random_checkpoint(tiny(distilled));
+      if (layers > 1) read_last_layers(layers, checkpoint.config);
+      auto network = with_new_head(gradient::load_network<float>(checkpoint), 3, 1);
+      const Model model = load_model(checkpoint);
+      data::Sample sample{{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)}, 0};
+      Random random({1});
+      for (auto& value : sample.image.pixels) value = static_cast<std::uint8_t>(random.below(256));
+      ThreadPool pool(1);
+      const Matrix features =
+          compute_features(model, checkpoint.recipe, std::span(&sample, 1), pool);
 
-    Logistic logistic{test::random_matrix(3, 16, 5), {0.1f, 0.2f, 0.3f}};
-    set_head(logistic, network);
-    Runner runner(model, checkpoint.recipe);
-    runner.logits(sample.image);
-    gradient::Trace<float> trace;
-    const ConstMatrixView logits = gradient::forward<float>(
-        network, {.patches = runner.workspace().patches, .images = 1}, trace);
-    for (size_t c = 0; c < 3; ++c) {
-      double expected = logistic.bias[c];
-      for (size_t i = 0; i < 16; ++i) expected += logistic.weight(c, i) * features(0, i);
-      EXPECT_NEAR(logits(0, c), expected, 1e-4) << (distilled ? "distilled" : "plain");
+      const size_t width = checkpoint.config.classifier_inputs();
+      Logistic logistic{test::random_matrix(3, width, 5), {0.1f, 0.2f, 0.3f}};
+      set_head(logistic, network);
+      Runner runner(model, checkpoint.recipe);
+      runner.logits(sample.image);
+      gradient::Trace<float> trace;
+      const ConstMatrixView logits = gradient::forward<float>(
+          network, {.patches = runner.workspace().patches, .images = 1}, trace);
+      for (size_t c = 0; c < 3; ++c) {
+        double expected = logistic.bias[c];
+        for (size_t i = 0; i < width; ++i) expected += logistic.weight(c, i) * features(0, i);
+        EXPECT_NEAR(logits(0, c), expected, 1e-4)
+            << (distilled ? "distilled, " : "plain, ") << layers << " layers";
+      }
     }
-  }
 }
 
 }  // namespace

@@ -17,6 +17,10 @@ TEST(ModelCost, CountsEveryMatrixProduct) {
   constexpr std::uint64_t kBlock = 197 * 192 * (4 * 192 + 2 * 768) + 2 * 197 * 197 * 192;
   EXPECT_EQ(multiply_adds(config_of("deit_tiny_patch16_224")),
             12 * kBlock + 196 * 768 * 192 + 192 * 1000);
+  ModelConfig layers = config_of("deit_tiny_patch16_224");
+  layers.head.pooling = Pooling::kClassAndMean;
+  layers.head.pooled_layers = 4;
+  EXPECT_EQ(multiply_adds(layers), 12 * kBlock + 196 * 768 * 192 + 4 * 2 * 192 * 1000);
 }
 
 // These figures also count what norms and activations cost, which is below one percent.

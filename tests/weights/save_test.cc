@@ -76,6 +76,7 @@ ModelCard with_all_fields() {
   all.config.encoder.rotary = {RotaryKind::kAxial, 0.1f, 1.0f, true, true, {3, 5}, true};
   all.config.encoder.relative_bias = {RelativeBiasKind::kTable,     false, true, 7, true, {2, 9},
                                       RelativeResampling::kBilinear};
+  all.config.head.pooled_layers = 3;
   all.config.head.pool_heads = 8;
   all.config.head.pool_mlp_width = 9;
   all.config.head.class_layers = 2;
@@ -204,6 +205,19 @@ TEST(Save, GivesEveryArchitectureBackFromItsFile) {
       ASSERT_EQ(numbers_of(read.at(name)), numbers_of(weight)) << name;
     }
   }
+}
+
+TEST(Save, KeepsHowManyLayersTheClassifierReads) {
+  const Folder folder;
+  Checkpoint written = vit::test::random_checkpoint(tiny());
+  written.config.head.pooled_norm = true;  // of one layer's features
+  written.config.head.pooled_layers = written.config.encoder.depth;
+  written = vit::test::random_checkpoint(written.config);
+  const size_t width = written.config.encoder.width;
+  EXPECT_EQ(written.at("fc_norm.weight").shape(), Shape{width});
+  EXPECT_EQ(written.at("head.weight").shape().back(), written.config.encoder.depth * width);
+  save(folder.path("m.safetensors"), written);
+  EXPECT_EQ(open(folder.path("m.safetensors")).config, written.config);
 }
 
 TEST(Save, WritesTheSameBytesEachTimeAndFromItsOwnFile) {

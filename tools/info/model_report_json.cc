@@ -68,6 +68,7 @@ Json encoder_json(const ModelConfig& c) {
 Json head_json(const ModelConfig& c) {
   Json json;
   json["pooling"] = to_string(c.head.pooling);
+  json["pooled_layers"] = c.head.pooled_layers;
   json["class_layers"] = c.head.class_layers;
   json["classes"] = c.head.classes;
   json["outputs"] = c.outputs();

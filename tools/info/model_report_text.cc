@@ -152,6 +152,8 @@ std::string head_text(const ModelConfig& c) {
     text += c.head.pooling == Pooling::kMean ? " (as timm)" : " (as its authors and transformers)";
   if (c.head.class_layers != 0)
     text += " after " + plural(c.head.class_layers, "class layer", "class layers");
+  if (c.head.pooled_layers > 1)
+    text += ", classifier reads the last " + std::to_string(c.head.pooled_layers) + " layers";
   if (c.head.pre_logits != 0)
     text += (c.head.pre_logits_tanh ? ", tanh layer of " : ", projection to ") +
             std::to_string(c.head.pre_logits);

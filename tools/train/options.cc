@@ -10,6 +10,10 @@ void add_model_options(cxxopts::Options& options) {
       {
           {"from", "model to start from: a new classifier on its features", text(), "MODEL"},
           {"probe", "with --from: train only the new classifier (the default)"},
+          {"probe-layers",
+           "of a probe: the classifier reads class token and mean after each of the last N layers "
+           "(1)",
+           text(), "N"},
           {"finetune", "with --from: train all weights of the model"},
           {"lora",
            "with --from: train low-rank changes of the layers' matrices, merged into the model at "

@@ -36,7 +36,21 @@ std::string folds_text(const std::vector<double>& accuracies, size_t images) {
          ") of " + std::to_string(images) + " images; the model is fitted to all of them\n";
 }
 
-/// Features with labels, and the classifier that they are for.
+/// What a new classifier may read of the images of one part: all, or fewer where those are better.
+struct ProbeFeatures {
+  Matrix all;
+  Matrix class_tokens;    ///< of several layers; empty: the first columns of all are the fewer
+  size_t first_cols = 0;  ///< those
+
+  ConstMatrixView fewer() const {
+    return class_tokens.empty() ? all.view().col_range(0, first_cols) : class_tokens.view();
+  }
+  ConstMatrixView read_by(const train::Logistic& head) const {
+    return head.weight.cols() == all.cols() ? all.view() : fewer();
+  }
+};
+
+/// The classifier, and what cross-validation found.
 struct Fitted {
   train::Logistic head;
   std::vector<double> fold_accuracies;
@@ -44,14 +58,13 @@ struct Fitted {
 
 /// Regularised weights are too small for the confidence to be right: held-out answers say by what
 /// factor.
-Fitted fit_calibrated(const train::Labelled& data, size_t own_width, const TrainSettings& settings,
-                      ThreadPool& pool) {
+Fitted fit_calibrated(const ProbeFeatures& features, const train::Labelled& data,
+                      const TrainSettings& settings, ThreadPool& pool) {
   const train::LogisticSettings how{
       .seed = settings.training.batches.seed,
       .balanced = settings.training.balance == train::Balance::kWeights};
-  Fitted fitted{train::fit_better_logistic(data, own_width, how, pool), {}};
-  const train::Labelled read{data.features.col_range(0, fitted.head.weight.cols()), data.labels,
-                             data.classes};
+  Fitted fitted{train::fit_better_logistic(data, features.fewer(), how, pool), {}};
+  const train::Labelled read{features.read_by(fitted.head), data.labels, data.classes};
   const size_t usual = data.labels.size() < kMany ? 5 : 2;
   const size_t folds = std::min(settings.folds != 0 ? settings.folds : usual, data.labels.size());
   if (folds < 2) return fitted;
@@ -80,42 +93,81 @@ void say_result(const TrainSettings& settings, const data::Dataset& dataset,
   if (!dataset.validation.empty()) report_model(settings, dataset);
 }
 
+/// The model to read features from, and what the new classifier may read of them.
+struct Base {
+  weights::Checkpoint checkpoint;
+  bool may_drop_means = false;  ///< class tokens alone may serve better than with the means
+};
+
+Base open_base(const TrainSettings& settings) {
+  Base base{weights::open(weights::find_model(settings.from))};
+  HeadConfig& head = base.checkpoint.config.head;
+  // One layer is what a probe of an ordinary model reads anyway.
+  const size_t layers = settings.probe_layers;
+  if (layers != 0 && std::max(layers, head.pooled_layers) > 1) {
+    train::read_last_layers(layers, base.checkpoint.config);
+    base.may_drop_means = head.pooling == Pooling::kClassAndMean && !head.pooled_norm;
+  }
+  if (const size_t edge = settings.shape.image_size; edge != 0)
+    base.checkpoint.recipe = scaled_to(base.checkpoint.recipe, edge, edge);
+  check_tokens(base.checkpoint.config, kMostTokens, settings.from);
+  return base;
+}
+
+/// The features of a part of the data, computed by `model`.
+ProbeFeatures features_for(const Base& base, const Model& model,
+                           const std::vector<data::Sample>& samples, const char* what,
+                           ThreadPool& pool) {
+  const ModelConfig& config = base.checkpoint.config;
+  ProbeFeatures features{.all = features_of(model, base.checkpoint.recipe, samples, what, pool),
+                         .class_tokens = {},
+                         .first_cols = config.classifier_inputs()};
+  if (base.may_drop_means)
+    features.class_tokens = train::class_tokens_of(features.all, config.head.pooled_layers);
+  return features;
+}
+
+/// What a classifier that reads so many of the features pools.
+Pooling pooling_of(const Base& base, const train::Logistic& head) {
+  const ModelConfig& config = base.checkpoint.config;
+  const bool all = head.weight.cols() == config.classifier_inputs();
+  if (base.may_drop_means) return all ? Pooling::kClassAndMean : Pooling::kClass;
+  return all ? config.head.pooling : Pooling::kClassAndMean;
+}
+
 }  // namespace
 
 int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   const auto start = std::chrono::steady_clock::now();
-  auto checkpoint = weights::open(weights::find_model(settings.from));
-  if (const size_t edge = settings.shape.image_size; edge != 0)
-    checkpoint.recipe = scaled_to(checkpoint.recipe, edge, edge);
-  check_tokens(checkpoint.config, kMostTokens, settings.from);
+  Base base = open_base(settings);
+  weights::Checkpoint& checkpoint = base.checkpoint;
   data::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
   if (settings.folds != 0) join_parts(dataset);
   show_whole(dataset, checkpoint.recipe);
   const Recipe& recipe = checkpoint.recipe;
   const Model model = load_model(
       checkpoint, {.image_height = recipe.crop_height, .image_width = recipe.crop_width});
-  const Matrix features =
-      features_of(model, recipe, dataset.train, "features of training images", pool);
-  const Matrix others =
-      features_of(model, recipe, dataset.validation, "features of validation images", pool);
+  const ProbeFeatures features =
+      features_for(base, model, dataset.train, "features of training images", pool);
+  const ProbeFeatures others =
+      features_for(base, model, dataset.validation, "features of validation images", pool);
   const auto labels = labels_of(dataset.train), other_labels = labels_of(dataset.validation);
   const size_t classes = dataset.labels.size();
-  const size_t own_width = checkpoint.config.classifier_inputs();
-  const Fitted fitted = fit_calibrated({features, labels, classes}, own_width, settings, pool);
+  const Fitted fitted = fit_calibrated(features, {features.all, labels, classes}, settings, pool);
   if (settings.folds != 0) write_output(folds_text(fitted.fold_accuracies, dataset.train.size()));
-  const size_t width = fitted.head.weight.cols();
-  const Pooling pooling =
-      width == own_width ? checkpoint.config.head.pooling : Pooling::kClassAndMean;
 
-  auto network = adapted_network(checkpoint, pooling, classes, settings.training.batches.seed);
+  auto network = adapted_network(checkpoint, pooling_of(base, fitted.head), classes,
+                                 settings.training.batches.seed);
   train::set_head(fitted.head, network);
   Figures figures;
   figures.training =
-      train::accuracy_of(fitted.head, {features.view().col_range(0, width), labels, classes});
+      train::accuracy_of(fitted.head, {features.read_by(fitted.head), labels, classes});
   std::map<std::string, std::string> notes{{"training", "probe from=" + settings.from}};
+  if (settings.probe_layers != 0)
+    notes["training"] += " layers=" + std::to_string(settings.probe_layers);
   if (!dataset.validation.empty()) {
     figures.validation =
-        train::accuracy_of(fitted.head, {others.view().col_range(0, width), other_labels, classes});
+        train::accuracy_of(fitted.head, {others.read_by(fitted.head), other_labels, classes});
     notes["validation_accuracy"] = formatted("%.4f", figures.validation);
   }
   train::export_model(settings.output, network, recipe, dataset.labels,

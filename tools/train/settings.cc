@@ -58,7 +58,7 @@ TrainingMode training_mode(const Reader& read) {
   if (read.given("probe") && read.given("lora"))
     fail_usage("--probe and --lora exclude each other");
   if (!read.given("from")) {
-    for (const char* name : {"probe", "finetune", "lora", "folds"})
+    for (const char* name : {"probe", "probe-layers", "finetune", "lora", "folds"})
       if (read.given(name))
         fail_usage("option '--", name, "' needs a model to start from: --from MODEL");
     return TrainingMode::kScratch;
@@ -128,6 +128,10 @@ void check_adapting_options(const Reader& read, TrainingMode mode) {
                    "at one rate in all layers");
   if (mode != TrainingMode::kProbe && read.given("folds"))
     fail_usage("option '--folds' is for a probe, whose images are read once; expected --probe");
+  if (mode != TrainingMode::kProbe && read.given("probe-layers"))
+    fail_usage(
+        "option '--probe-layers' is for a probe; to train all weights under such a classifier, "
+        "train the probe first and start from its model file: --from FILE --finetune");
   if (mode != TrainingMode::kFinetune && read.given("head-start"))
     fail_usage("option '--head-start' is for --finetune and --lora");
 }
@@ -251,6 +255,7 @@ void parse_course(const Reader& read, TrainSettings& settings) {
         {{"probe", HeadStart::kProbe}, {"random", HeadStart::kRandom}, {"keep", HeadStart::kKeep}});
   read.count("patience", 1, kMany, settings.patience);
   read.count("folds", 2, 100, settings.folds);
+  read.count("probe-layers", 1, 4096, settings.probe_layers);
   settings.events = read.given("tensorboard");
   settings.preview = read.text("preview");
   settings.find_rate = read.given("find-rate");

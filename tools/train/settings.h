@@ -46,10 +46,11 @@ struct TrainSettings {
   Shape shape;
   train::Start init = train::Start::kMimetic;
   train::Settings training;
-  bool batch_by_data = false;  ///< training.batch is chosen when the data is read
+  bool batch_by_data = false;                 ///< training.batch is chosen when the data is read
   HeadStart head_start = HeadStart::kRandom;  ///< of a fine-tuned model
-  size_t patience = 0;  ///< epochs without a better validation before it stops; 0: all epochs
-  size_t folds = 0;     ///< of a probe's cross-validation; 0: none
+  size_t patience = 0;      ///< epochs without a better validation before it stops; 0: all epochs
+  size_t probe_layers = 0;  ///< last layers that a probe reads; 0: what the model's classifier does
+  size_t folds = 0;         ///< of a probe's cross-validation; 0: none
   std::filesystem::path preview;  ///< picture of augmented images, instead of training
   bool find_rate = false;         ///< search for a learning rate, instead of training
   bool events = false;            ///< TensorBoard's event file beside the model

@@ -236,6 +236,22 @@ void validate_distilled_head(const ModelConfig& c, std::string_view where) {
   if (c.head.unit_features) fail(where, ": a distilled head cannot read features of length 1");
 }
 
+/// Each layer is pooled in the same way, and the classifier comes directly after that.
+void validate_pooled_layers(const ModelConfig& c, std::string_view where) {
+  const size_t layers = c.head.pooled_layers;
+  if (layers == 0 || layers > c.encoder.depth)
+    fail(where, ": a classifier that reads ", layers, " layers, expected 1 to ", c.encoder.depth,
+         ", the depth");
+  if (layers == 1) return;
+  const auto refuse = [&](std::string_view what) {
+    fail(where, ": a classifier that reads ", layers, " layers cannot have ", what);
+  };
+  if (c.head.class_layers != 0) refuse("class layers");
+  if (c.head.distilled_head) refuse("a distilled head");
+  if (c.head.pooling == Pooling::kAttention) refuse("attention pooling");
+  if (c.head.pre_logits != 0) refuse("a pre-logits layer before it");
+}
+
 void validate_head(const ModelConfig& c, std::string_view where) {
   const auto count = [&](PrefixToken token) {
     return std::count(c.embedding.prefix.begin(), c.embedding.prefix.end(), token);
@@ -247,6 +263,7 @@ void validate_head(const ModelConfig& c, std::string_view where) {
   const size_t pool_heads = c.head.pool_heads;
   if (pool_heads != 0 && c.encoder.width % pool_heads != 0)
     fail(where, ": width ", c.encoder.width, " is not a multiple of the pool's heads ", pool_heads);
+  validate_pooled_layers(c, where);
   if (c.head.class_layers != 0) return validate_class_layers(c, where);
   if (reads_class && count(PrefixToken::kClass) == 0)
     fail(where, ": ", to_string(c.head.pooling),

@@ -189,6 +189,9 @@ struct HeadConfig {
   bool final_norm = true;    ///< on the tokens, before pooling
   bool pooled_norm = false;  ///< on the pooled features (timm's fc_norm)
   Pooling pooling = Pooling::kClass;
+  /// The classifier reads this many last layers side by side, the earliest first: the tokens of
+  /// each are normalised and pooled as those of a last layer are.
+  size_t pooled_layers = 1;
   bool pool_prefix = false;   ///< mean, max and attention pooling see the prefix tokens too
   size_t pool_heads = 0;      ///< of an attention pool, 0: as many as the blocks
   size_t pool_mlp_width = 0;  ///< of an attention pool, 0: as wide as the blocks'
@@ -214,10 +217,14 @@ struct ModelConfig {
   EncoderConfig encoder;
   HeadConfig head;
 
-  /// Length of the pooled features.
-  size_t pooled_width() const {
+  /// Length of the pooled features of one layer.
+  size_t pooled_layer_width() const {
     return head.pooling == Pooling::kClassAndMean ? 2 * encoder.width : encoder.width;
   }
+  /// Length of the pooled features.
+  size_t pooled_width() const { return head.pooled_layers * pooled_layer_width(); }
+  /// The first of the layers that are pooled.
+  size_t first_pooled_layer() const { return encoder.depth - head.pooled_layers; }
   /// Length of what the classifier reads.
   size_t classifier_inputs() const {
     return head.pre_logits != 0 ? head.pre_logits : pooled_width();

@@ -53,6 +53,7 @@ MatrixView encode(const Encoder& encoder, MatrixView tokens, const Resources& re
     if (layer + 1 == encoder.blocks.size())
       block.needed_tokens = needed_of_last(input, tokens.rows, taps);
     tokens = run_layer({encoder.blocks[layer], layer}, block, resources, tokens, taps);
+    if (input.read_layer && layer + 1 < encoder.blocks.size()) input.read_layer(layer, tokens);
   }
   return tokens;
 }

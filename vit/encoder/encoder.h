@@ -34,6 +34,9 @@ struct EncoderInput {
   size_t needed_tokens = 0;
   /// For each layer the heads whose output is zero; empty: none.
   std::span<const std::vector<size_t>> disabled_heads{};
+  /// Reads the tokens [T, D] after each layer but the last, for a head that needs them. Unlike a
+  /// tap it leaves the last layer free to compute the needed tokens only.
+  std::function<void(size_t layer, ConstMatrixView tokens)> read_layer{};
   size_t first_layer = 0;  ///< earlier layers are skipped: `tokens` are what enters this one
 };
 

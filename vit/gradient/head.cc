@@ -138,6 +138,12 @@ void answer(const HeadPart<T>& part, HeadActivations<T>& kept) {
   }
   const Numbers<T>& tokens = final_tokens(part, kept);
   kept.normed.resize(tokens.rows(), tokens.cols());
+  const size_t pooled = part.pooling == Pooling::kClassAndMean ? 2 : 1;  // rows per layer
+  kept.pooled.resize(kept.images, part.layers * pooled * tokens.cols());
+  for (size_t i = 0; i < kept.earlier.size(); ++i) {
+    normalize<T>(part.final_norm, kept.earlier[i].tokens, kept.normed);
+    pool_earlier(part, kept, i);
+  }
   normalize<T>(part.final_norm, tokens, kept.normed);
   pool_tokens(part, kept);
   kept.features.resize(kept.images, kept.pooled.cols());
@@ -174,6 +180,16 @@ void answer_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivati
                        {d.class_tokens, kept.tokens, d.tokens}, hook);
 }
 
+template <typename T>
+void read_layer_back(const HeadPart<T>& part, const HeadActivations<T>& kept, HeadActivations<T>& d,
+                     size_t index) {
+  d.layer.resize(d.tokens.rows(), d.tokens.cols());
+  d.layer.fill(T{0});
+  pool_earlier_back(part, kept, d, index);
+  normalize_back<T>(part.final_norm, kept.earlier[index].tokens, d.layer);
+  add<T>(d.layer.view(), d.tokens.view(), part.classifier.isa);
+}
+
 template void answer(const HeadPart<float>&, HeadActivations<float>&);
 template void answer(const HeadPart<double>&, HeadActivations<double>&);
 template void answer_back(const HeadPart<float>&, HeadActivations<float>&, HeadActivations<float>&,
@@ -181,5 +197,9 @@ template void answer_back(const HeadPart<float>&, HeadActivations<float>&, HeadA
 template void answer_back(const HeadPart<double>&, HeadActivations<double>&,
                           HeadActivations<double>&, ConstView<double>,
                           const AttentionHook<double>&);
+template void read_layer_back(const HeadPart<float>&, const HeadActivations<float>&,
+                              HeadActivations<float>&, size_t);
+template void read_layer_back(const HeadPart<double>&, const HeadActivations<double>&,
+                              HeadActivations<double>&, size_t);
 
 }  // namespace vit::gradient

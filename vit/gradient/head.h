@@ -19,10 +19,19 @@ struct PoolActivations {
   MlpActivations<T> mlp;
 };
 
+/// A layer before the last that is pooled too.
+template <typename T>
+struct EarlierLayer {
+  ConstView<T> tokens;          ///< [B·T, D] after the layer, kept by whoever read them next
+  std::vector<size_t> largest;  ///< [B·D], the token that max pooling took
+};
+
 template <typename T>
 struct HeadActivations {
-  size_t images = 1;  ///< B
-  Numbers<T> tokens;  ///< [B·T, D] after the blocks
+  size_t images = 1;                     ///< B
+  std::vector<EarlierLayer<T>> earlier;  ///< in the order of the layers
+  Numbers<T> layer;                      ///< memory for the gradient at the tokens of one of them
+  Numbers<T> tokens;                     ///< [B·T, D] after the blocks
   ClassLayersActivations<T> class_layers;
   Numbers<T> class_tokens;               ///< [B, D] after the class layers
   ClassLayerActivations<T> class_layer;  ///< memory for the gradients of one class layer
@@ -38,7 +47,7 @@ struct HeadActivations {
   Numbers<T> logits;            ///< [B, outputs]
 };
 
-/// kept.tokens to kept.logits.
+/// kept.tokens, and those of kept.earlier, to kept.logits.
 template <typename T>
 void answer(const HeadPart<T>& part, HeadActivations<T>& kept);
 
@@ -49,9 +58,20 @@ template <typename T>
 void answer_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivations<T>& d,
                  ConstView<T> dlogits, const AttentionHook<T>& hook);
 
-// In pooling.cc: kept.normed to kept.pooled.
+/// After answer_back(), while the gradient passes the blocks: d.tokens, that at the tokens after
+/// the layer kept.earlier[index], gets what the head itself read of them added.
+template <typename T>
+void read_layer_back(const HeadPart<T>& part, const HeadActivations<T>& kept, HeadActivations<T>& d,
+                     size_t index);
+
+// In pooling.cc: tokens after the final norm to pooled ones.
 template <typename T>
 void pool_tokens(const HeadPart<T>& part, HeadActivations<T>& kept);
+template <typename T>
+void pool_earlier(const HeadPart<T>& part, HeadActivations<T>& kept, size_t index);
+template <typename T>
+void pool_earlier_back(const HeadPart<T>& part, const HeadActivations<T>& kept,
+                       HeadActivations<T>& d, size_t index);
 /// d.features, the gradient at the pooled tokens, to what is added to d.tokens.
 template <typename T>
 void pool_tokens_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivations<T>& d,

@@ -148,6 +148,7 @@ ConstView<T> forward(const NetworkView<T>& network, const Batch<T>& batch, Trace
   trace.embedding.kept_patches = batch.kept;
   trace.embedding.images = trace.head.images = batch.images;
   trace.blocks.resize(c.encoder.depth);
+  trace.head.earlier.resize(c.head.pooled_layers - 1);
 
   trace.head.tokens.resize(batch.images * c.embedding.prefix.size() + batch.patches.rows,
                            c.encoder.width);
@@ -155,6 +156,9 @@ ConstView<T> forward(const NetworkView<T>& network, const Batch<T>& batch, Trace
   embed<T>(parts.embedding, trace.embedding, tokens);
   for (size_t layer = 0; layer < c.encoder.depth; ++layer)
     forward<T>(block_of(c, parts, trace, layer), trace.blocks[layer], tokens);
+  for (size_t layer = c.first_pooled_layer(); layer + 1 < c.encoder.depth; ++layer)
+    trace.head.earlier[layer - c.first_pooled_layer()].tokens =
+        trace.blocks[layer + 1].front().attention_step.x.view();  // what the next block read
   answer<T>(parts.head, trace.head);
   return trace.head.logits;
 }
@@ -172,6 +176,8 @@ void backward(const NetworkView<T>& network, Trace<T>& trace, ConstView<T> dlogi
                  taps == nullptr ? AttentionHook<T>{} : taps->pooling);
   const View<T> gradient = trace.d_head.tokens;
   for (size_t layer = c.encoder.depth; layer-- > 0;) {
+    if (layer >= c.first_pooled_layer() && layer + 1 < c.encoder.depth)
+      read_layer_back<T>(parts.head, trace.head, trace.d_head, layer - c.first_pooled_layer());
     AttentionHook<T> hook;
     if (taps != nullptr && taps->attention)
       hook = [taps, layer](AttentionTap<T> tap) {

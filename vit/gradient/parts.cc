@@ -179,6 +179,7 @@ HeadPart<T> bind_head(const Scope<T>& w) {
           .classifier = w.linear("head"),
           .distilled = w.linear("head_dist"),
           .pooling = w.config.head.pooling,
+          .layers = w.config.head.pooled_layers,
           .first_pooled = w.config.head.pool_prefix ? 0 : w.config.embedding.prefix.size()};
 }
 

@@ -175,6 +175,7 @@ struct HeadPart {
   LinearPart<T> classifier;
   LinearPart<T> distilled;
   Pooling pooling = Pooling::kClass;
+  size_t layers = 1;        ///< how many last layers are pooled
   size_t first_pooled = 0;  ///< pooling sees the tokens from this one on
 };
 

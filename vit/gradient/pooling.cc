@@ -129,41 +129,43 @@ bool takes_class_token(Pooling pooling) {
   return pooling == Pooling::kClass || pooling == Pooling::kClassAndMean;
 }
 
-}  // namespace
-
+/// A layer's columns of the pooled features, or of the gradient there.
 template <typename T>
-void pool_tokens(const HeadPart<T>& part, HeadActivations<T>& kept) {
-  const ConstView<T> tokens = kept.normed;
-  const size_t width = tokens.cols, images = kept.images;
+View<T> columns_of(const HeadPart<T>& part, Numbers<T>& pooled, size_t index) {
+  const size_t width = pooled.cols() / part.layers;
+  return pooled.view().col_range(index * width, width);
+}
+
+/// Tokens [B·T, D] after the norm to `pooled`, one row per image.
+template <typename T>
+void pool_layer(const HeadPart<T>& part, ConstView<T> tokens, std::vector<size_t>& largest,
+                View<T> pooled) {
+  const size_t width = tokens.cols, images = pooled.rows;
   const bool both = part.pooling == Pooling::kClassAndMean;
-  kept.pooled.resize(images, both ? 2 * width : width);
-  if (part.pooling == Pooling::kAttention) return pool_by_attention(part, kept);
-  kept.pooled.fill(T{0});
-  kept.largest.resize(images * width);
   const Shares shares = shares_of(part.pooling);
+  largest.resize(images * width);
   for (size_t image = 0; image < images; ++image) {
-    T* out = kept.pooled.view().row(image);
+    T* out = pooled.row(image);
+    std::fill_n(out, pooled.cols, T{0});
     if (takes_class_token(part.pooling))
       std::copy_n(tokens.row(image * (tokens.rows / images)), width, out);
     const ConstView<T> own = pooled_rows(part, tokens, images, image);
     if (shares.mean > 0.0)
       mean_of<T>(own, static_cast<T>(shares.mean / static_cast<double>(own.rows)),
                  both ? out + width : out);
-    if (shares.max > 0.0)
-      max_of<T>(own, static_cast<T>(shares.max), &kept.largest[image * width], out);
+    if (shares.max > 0.0) max_of<T>(own, static_cast<T>(shares.max), &largest[image * width], out);
   }
 }
 
+/// The gradient at `pooled` is added to that at the tokens.
 template <typename T>
-void pool_tokens_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivations<T>& d,
-                      const AttentionHook<T>& hook) {
-  if (part.pooling == Pooling::kAttention) return pool_by_attention_back<T>(part, kept, d, hook);
-  const View<T> dtokens = d.tokens;
-  const size_t width = dtokens.cols, images = kept.images;
+void pool_layer_back(const HeadPart<T>& part, const std::vector<size_t>& largest,
+                     ConstView<T> dpooled, View<T> dtokens) {
+  const size_t width = dtokens.cols, images = dpooled.rows;
   const bool both = part.pooling == Pooling::kClassAndMean;
   const Shares shares = shares_of(part.pooling);
   for (size_t image = 0; image < images; ++image) {
-    const T* dy = d.features.view().row(image);
+    const T* dy = dpooled.row(image);
     if (takes_class_token(part.pooling)) {
       T* row = dtokens.row(image * (dtokens.rows / images));
       for (size_t c = 0; c < width; ++c) row[c] += dy[c];
@@ -174,8 +176,36 @@ void pool_tokens_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadAct
                    static_cast<T>(shares.mean / static_cast<double>(own.rows)), own);
     if (shares.max > 0.0)
       for (size_t c = 0; c < width; ++c)
-        own(kept.largest[image * width + c], c) += static_cast<T>(shares.max) * dy[c];
+        own(largest[image * width + c], c) += static_cast<T>(shares.max) * dy[c];
   }
+}
+
+}  // namespace
+
+template <typename T>
+void pool_tokens(const HeadPart<T>& part, HeadActivations<T>& kept) {
+  if (part.pooling == Pooling::kAttention) return pool_by_attention(part, kept);
+  pool_layer<T>(part, kept.normed, kept.largest, columns_of(part, kept.pooled, part.layers - 1));
+}
+
+template <typename T>
+void pool_tokens_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivations<T>& d,
+                      const AttentionHook<T>& hook) {
+  if (part.pooling == Pooling::kAttention) return pool_by_attention_back<T>(part, kept, d, hook);
+  pool_layer_back<T>(part, kept.largest, columns_of(part, d.features, part.layers - 1), d.tokens);
+}
+
+template <typename T>
+void pool_earlier(const HeadPart<T>& part, HeadActivations<T>& kept, size_t index) {
+  pool_layer<T>(part, kept.normed, kept.earlier[index].largest,
+                columns_of(part, kept.pooled, index));
+}
+
+template <typename T>
+void pool_earlier_back(const HeadPart<T>& part, const HeadActivations<T>& kept,
+                       HeadActivations<T>& d, size_t index) {
+  pool_layer_back<T>(part, kept.earlier[index].largest, columns_of(part, d.features, index),
+                     d.layer);
 }
 
 template void pool_tokens(const HeadPart<float>&, HeadActivations<float>&);
@@ -184,5 +214,11 @@ template void pool_tokens_back(const HeadPart<float>&, HeadActivations<float>&,
                                HeadActivations<float>&, const AttentionHook<float>&);
 template void pool_tokens_back(const HeadPart<double>&, HeadActivations<double>&,
                                HeadActivations<double>&, const AttentionHook<double>&);
+template void pool_earlier(const HeadPart<float>&, HeadActivations<float>&, size_t);
+template void pool_earlier(const HeadPart<double>&, HeadActivations<double>&, size_t);
+template void pool_earlier_back(const HeadPart<float>&, const HeadActivations<float>&,
+                                HeadActivations<float>&, size_t);
+template void pool_earlier_back(const HeadPart<double>&, const HeadActivations<double>&,
+                                HeadActivations<double>&, size_t);
 
 }  // namespace vit::gradient

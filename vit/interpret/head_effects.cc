@@ -40,16 +40,22 @@ struct BlockInputs {
 };
 
 /// The output from block `id.layer` on, given the tokens that enter it, with one head disabled.
-void run_without(Runner& runner, HeadId id, ConstMatrixView entering, std::span<float> output) {
+void run_without(Runner& runner, HeadId id, const BlockInputs& inputs, std::span<float> output) {
   const Model& model = runner.model();
   ModelWorkspace& workspace = runner.workspace();
   const Resources resources{workspace.encoder, runner.execution()};
   std::vector<std::vector<size_t>> disabled(model.encoder.blocks.size());
   disabled[id.layer] = {id.head};
-  copy(entering, workspace.tokens);
+  const auto read = [&](size_t layer, ConstMatrixView tokens) {
+    read_layer(model.head, {.layer = layer, .tokens = tokens}, resources, workspace.head);
+  };
+  // What an earlier run left there of these layers was without a head of theirs.
+  for (size_t layer = 0; layer < id.layer; ++layer) read(layer, inputs.tokens[layer + 1]);
+  copy(inputs.tokens[id.layer], workspace.tokens);
   const MatrixView tokens = encode(model.encoder, workspace.tokens, resources, nullptr,
                                    {.needed_tokens = needed_tokens(model.head),
                                     .disabled_heads = disabled,
+                                    .read_layer = read,
                                     .first_layer = id.layer});
   answer(model.head, {tokens}, resources, workspace.head, output);
 }
@@ -91,7 +97,7 @@ std::vector<HeadEffect> measure_heads(Runner& runner) {
   std::vector<HeadEffect> effects;
   for (size_t layer = 0; layer < config.encoder.depth; ++layer)
     for (size_t head = 0; head < config.encoder.heads * config.encoder.branches; ++head) {
-      run_without(runner, {layer, head}, inputs.tokens[layer], without);
+      run_without(runner, {layer, head}, inputs, without);
       effects.push_back(compare_outputs(whole, without, config.head.classes != 0));
     }
   return effects;

@@ -232,6 +232,8 @@ Block bind_block(const WeightScope& w, const EncoderConfig& c, size_t layer) {
 Head bind_head(const WeightScope& w, const ModelConfig& c) {
   Head head;
   head.pooling = c.head.pooling;
+  head.layers = c.head.pooled_layers;
+  head.first_layer = c.first_pooled_layer();
   head.prefix = c.embedding.prefix.size();
   head.pool_prefix = c.head.pool_prefix;
   if (c.head.class_layers != 0) head.class_layers = bind_class_layers(w, c);

@@ -67,6 +67,13 @@ void pool_tokens(const Head& head, const HeadInput& input, const Resources& reso
   }
 }
 
+/// The place of a layer's pooled features.
+std::span<float> pooled_of(const Head& head, size_t layer, size_t width, HeadScratch& scratch) {
+  const size_t each = head.pooling == Pooling::kClassAndMean ? 2 * width : width;
+  scratch.pooled.resize(head.layers * each);
+  return std::span(scratch.pooled).subspan((layer - head.first_layer) * each, each);
+}
+
 /// Divided by its length, which is summed in double. All zeros stay so.
 void scale_to_unit(std::span<float> features) {
   double squares = 0.0;
@@ -80,9 +87,8 @@ void scale_to_unit(std::span<float> features) {
 std::span<float> pool_and_project(const Head& head, const HeadInput& input,
                                   const Resources& resources, HeadScratch& scratch) {
   const Execution& execution = resources.execution;
-  const size_t needed = needed_tokens(head), width = input.tokens.cols;
-  scratch.pooled.resize(head.pooling == Pooling::kClassAndMean ? 2 * width : width);
-  const std::span<float> pooled = scratch.pooled;
+  const size_t needed = needed_tokens(head), last_layer = head.first_layer + head.layers - 1;
+  const std::span<float> pooled = pooled_of(head, last_layer, input.tokens.cols, scratch);
   if (!head.class_layers.empty()) {
     read_class_token(head, input, resources, pooled);
   } else {
@@ -91,7 +97,7 @@ std::span<float> pool_and_project(const Head& head, const HeadInput& input,
     pool_tokens(head, input, resources, pooled);
   }
   normalize(head.pooled_norm, as_row(pooled), as_row(pooled), execution);
-  if (head.pre_logits.empty()) return pooled;
+  if (head.pre_logits.empty()) return scratch.pooled;
 
   scratch.hidden.resize(head.pre_logits.out);
   apply(head.pre_logits, as_row(pooled), as_row(scratch.hidden), {}, execution.pool);
@@ -109,6 +115,19 @@ std::span<float> pool(const Head& head, const HeadInput& input, const Resources&
 }
 
 }  // namespace
+
+void read_layer(const Head& head, const LayerInput& input, const Resources& resources,
+                HeadScratch& scratch) {
+  const size_t last_layer = head.first_layer + head.layers - 1;
+  if (input.layer < head.first_layer || input.layer >= last_layer) return;
+  const size_t needed = needed_tokens(head), width = input.tokens.cols;
+  const MatrixView normed =
+      resources.workspace.normed(needed == 0 ? input.tokens.rows : needed, width);
+  normalize(head.final_norm, input.tokens.row_range(0, normed.rows), normed, resources.execution);
+  const std::span<float> pooled = pooled_of(head, input.layer, width, scratch);
+  pool_tokens(head, {.tokens = normed, .sizes = input.sizes}, resources, pooled);
+  normalize(head.pooled_norm, as_row(pooled), as_row(pooled), resources.execution);
+}
 
 void read_class_token(const Head& head, const HeadInput& input, const Resources& resources,
                       std::span<float> out) {

@@ -23,6 +23,8 @@ struct Head {
   ClassLayers class_layers;  ///< before all that follows, or none
   Norm final_norm;           ///< on the tokens, or none
   Pooling pooling = Pooling::kClass;
+  size_t layers = 1;         ///< how many last layers are pooled
+  size_t first_layer = 0;    ///< the first of them
   size_t prefix = 1;         ///< tokens in front of the patches
   bool pool_prefix = false;  ///< whether they are pooled too
   std::optional<AttentionPool> attention_pool;
@@ -45,12 +47,24 @@ struct HeadInput {
 
 /// Buffers that the head reuses from image to image.
 struct HeadScratch {
-  std::vector<float> pooled;
+  std::vector<float> pooled;  ///< of each pooled layer, the earliest first
   std::vector<float> hidden;
 };
 
 /// The head reads the first N tokens only (0 = all).
 size_t needed_tokens(const Head& head);
+
+/// What a head reads of the tokens after a layer.
+struct LayerInput {
+  size_t layer = 0;
+  ConstMatrixView tokens;          ///< [T, D], left as they are
+  std::span<const float> sizes{};  ///< as in HeadInput
+};
+
+/// Pools the tokens after a layer before the last into `scratch`, if the head reads that layer. All
+/// such layers come before pool_features() or answer(), with the same scratch.
+void read_layer(const Head& head, const LayerInput& input, const Resources& resources,
+                HeadScratch& scratch);
 
 /// What the classifier reads: tokens normalised, pooled and passed through the pre-logits.
 /// `features` has the length of one pooled row; a distilled head averages the features of both its

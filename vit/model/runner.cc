@@ -89,9 +89,20 @@ struct Runner::State {
                     embedding.patch_width, workspace.patches);
     patch::embed(model.embedding, workspace.patches, workspace.tokens, execution);
     if (taps != nullptr && taps->tokens) taps->tokens(workspace.tokens);
-    return vit::encode(
-        model.encoder, workspace.tokens, resources(), taps == nullptr ? nullptr : &taps->encoder,
-        {.merge = merge(), .needed_tokens = needed, .disabled_heads = disabled_heads});
+    return vit::encode(model.encoder, workspace.tokens, resources(),
+                       taps == nullptr ? nullptr : &taps->encoder,
+                       {.merge = merge(),
+                        .needed_tokens = needed,
+                        .disabled_heads = disabled_heads,
+                        .read_layer = layer_reader()});
+  }
+
+  /// For a head that reads more than the last layer.
+  std::function<void(size_t, ConstMatrixView)> layer_reader() {
+    if (model.head.layers == 1) return {};
+    return [this](size_t layer, ConstMatrixView tokens) {
+      read_layer(model.head, {layer, tokens, sizes()}, resources(), workspace.head);
+    };
   }
 
   /// Tokens after the last block to `output`.

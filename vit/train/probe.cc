@@ -8,6 +8,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "vit/base/error.h"
 #include "vit/base/random.h"
 #include "vit/kernels/multiply.h"
 #include "vit/model/runner.h"
@@ -224,8 +225,40 @@ bool keep_margins(std::span<const data::Sample> samples, Recipe& recipe) {
 FeatureKind probe_features(const ModelConfig& config) {
   const HeadConfig& head = config.head;
   const bool bare_class_token = head.pooling == Pooling::kClass && !head.distilled_head &&
-                                head.pre_logits == 0 && !head.pooled_norm;
+                                head.pre_logits == 0 && !head.pooled_norm &&
+                                head.pooled_layers == 1;
   return bare_class_token ? FeatureKind::kClassAndMean : FeatureKind::kPooled;
+}
+
+void read_last_layers(size_t layers, ModelConfig& config) {
+  HeadConfig& head = config.head;
+  if (layers == 0 || layers > config.encoder.depth)
+    fail(config.architecture, ": cannot read the last ", layers, " layers, the model has ",
+         config.encoder.depth, "; choose 1 to ", config.encoder.depth);
+  if (head.class_layers != 0)
+    fail(config.architecture,
+         ": cannot read several layers, because the class token passes through ", "the last ",
+         head.class_layers, " only (class layers); choose another model or one layer");
+  const bool own_norm = head.pooled_norm && head.pooling != Pooling::kAttention;
+  if (!own_norm) {
+    const std::vector<PrefixToken>& prefix = config.embedding.prefix;
+    const bool class_first = !prefix.empty() && prefix.front() == PrefixToken::kClass;
+    head.pooling = class_first ? Pooling::kClassAndMean : Pooling::kMean;
+    head.pool_prefix = head.pooled_norm = false;
+  }
+  head.pooled_layers = layers;
+  head.distilled_head = head.unit_features = false;
+  head.pre_logits = head.pool_heads = head.pool_mlp_width = 0;
+  head.classes = 0;
+}
+
+Matrix class_tokens_of(ConstMatrixView features, size_t layers) {
+  const size_t each = features.cols / layers, width = each / 2;
+  Matrix tokens(features.rows, layers * width);
+  for (size_t r = 0; r < features.rows; ++r)
+    for (size_t layer = 0; layer < layers; ++layer)
+      std::copy_n(features.row(r) + layer * each, width, tokens.view().row(r) + layer * width);
+  return tokens;
 }
 
 Matrix compute_features(const Model& model, const Recipe& recipe,
@@ -325,11 +358,10 @@ void cool(double temperature, Logistic& logistic) {
   for (float& bias : logistic.bias) bias *= factor;
 }
 
-Logistic fit_better_logistic(const Labelled& data, size_t first, const LogisticSettings& settings,
-                             ThreadPool& pool) {
-  Logistic narrow =
-      fit_logistic({data.features.col_range(0, first), data.labels, data.classes}, settings, pool);
-  if (first == data.features.cols) return narrow;
+Logistic fit_better_logistic(const Labelled& data, ConstMatrixView fewer,
+                             const LogisticSettings& settings, ThreadPool& pool) {
+  Logistic narrow = fit_logistic({fewer, data.labels, data.classes}, settings, pool);
+  if (fewer.cols == data.features.cols) return narrow;
   Logistic wide = fit_logistic(data, settings, pool);
   return wide.held_out_accuracy > narrow.held_out_accuracy ? std::move(wide) : std::move(narrow);
 }

@@ -21,6 +21,16 @@ bool keep_margins(std::span<const data::Sample> samples, Recipe& recipe);
 /// these are the class token alone, the mean of the patches is added.
 FeatureKind probe_features(const ModelConfig& config);
 
+/// Makes this configuration, whose classifier is about to be replaced, one whose head reads the
+/// class token and the mean of the patches after each of the last `layers` layers: the mean alone
+/// where there is no class token, and what the head reads now where it has a norm of its own for
+/// that. What stands between the old classifier and the tokens is dropped. Throws an Error if the
+/// model has fewer layers, or class layers, whose class token the blocks never see.
+void read_last_layers(size_t layers, ModelConfig& config);
+
+/// Of features [samples, layers · (class token, mean)] the class tokens alone.
+Matrix class_tokens_of(ConstMatrixView features, size_t layers);
+
 /// These features of every sample, one row each, computed by the inference model. `progress` is
 /// called with the number of samples done, by one worker at a time.
 Matrix compute_features(const Model& model, const Recipe& recipe,
@@ -54,10 +64,10 @@ struct Labelled {
 /// workers.
 Logistic fit_logistic(const Labelled& data, const LogisticSettings& settings, ThreadPool& pool);
 
-/// The better of two classifiers on held-out data: one reads the first `first` features, those of
-/// the model's own classifier, the other one reads all.
-Logistic fit_better_logistic(const Labelled& data, size_t first, const LogisticSettings& settings,
-                             ThreadPool& pool);
+/// The better of two classifiers on held-out data: one reads only `fewer` of the features, the
+/// other one reads all.
+Logistic fit_better_logistic(const Labelled& data, ConstMatrixView fewer,
+                             const LogisticSettings& settings, ThreadPool& pool);
 
 /// Cross-validation: the samples in `folds` parts, each answered by a classifier that was fitted to
 /// the others with the same decay.

@@ -105,6 +105,7 @@ void visit_head(Config& c, Visitor&& visit) {
   visit("multi_label", c.head.multi_label);
   visit.unless_usual("pre_logits_tanh", c.head.pre_logits_tanh, true);
   visit.unless_usual("pre_logits_bias", c.head.pre_logits_bias, true);
+  visit.unless_usual("pooled_layers", c.head.pooled_layers, size_t{1});
   visit.unless_usual("unit_features", c.head.unit_features);
   visit.unless_usual("pool_heads", c.head.pool_heads);
   visit.unless_usual("pool_mlp_width", c.head.pool_mlp_width);

@@ -105,6 +105,7 @@ void choose_head(ModelConfig& c, Dice& dice) {
   c.head.pooled_norm = dice.once_in(4);
   c.head.pooling = any_of<Pooling>(dice, 6);
   c.head.pool_prefix = dice.coin();
+  c.head.pooled_layers = dice.once_in(3) ? dice.between(1, c.encoder.depth) : 1;
   c.head.pool_heads = dice.once_in(3) ? dice.between(1, 6) : 0;
   c.head.pool_mlp_width = dice.once_in(3) ? dice.between(1, 48) : 0;
   c.head.distilled_head = dice.once_in(4);
