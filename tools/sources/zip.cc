@@ -163,7 +163,7 @@ class Walk {
   }
 
   bool take(const Fields& entry, std::size_t name, std::size_t extra,
-            const std::function<bool(const ZipMember&)>& visit) const {
+            const std::function<bool(const ZipMember&)>& visit) {
     ZipMember member;
     const auto text = entry.part(kCentralLength, name);
     member.name.assign(reinterpret_cast<const char*>(text.data()), text.size());
@@ -180,13 +180,23 @@ class Walk {
     if (!member.deflated && member.problem.empty() && member.packed != member.size)
       member.problem = "has two sizes in the archive's directory";
     member.header += directory_.before;
+    if (member.problem.empty()) check_sum(member);
     return visit(member);
+  }
+
+  /// Thousands of members that share their bytes would cost as much time as gigabytes.
+  void check_sum(const ZipMember& member) {
+    if (member.packed > file_.size() - packed_)
+      fail(file_.path(), ": damaged zip archive: '", member.name,
+           "' and the members before it would take more bytes than the file has, so they overlap");
+    packed_ += member.packed;
   }
 
   const ReadableFile& file_;
   const Directory& directory_;
   const std::uint64_t end_;
-  std::uint64_t start_ = 0;  ///< of `part_` in the file
+  std::uint64_t packed_ = 0;  ///< bytes of the members so far
+  std::uint64_t start_ = 0;   ///< of `part_` in the file
   std::vector<std::byte> part_;
 };
 

@@ -17,6 +17,7 @@ namespace vit::tools {
 namespace {
 
 using data::kNeverStop;
+using namespace std::string_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using vit::test::deflated;
@@ -117,6 +118,23 @@ TEST(Zip, ThatIsDamagedSaysWhere) {
     folder.write("a.zip", whole.substr(0, length));
     EXPECT_EQ(members_of(path).size(), 1u) << length;
   }
+}
+
+TEST(Zip, MembersThatShareTheirBytesAreRefused) {
+  const Folder folder;
+  const std::string whole = zip_file({{.name = "1.jpg", .content = varied(300)}});
+  const std::size_t start = whole.find("PK\x01\x02"), end = whole.find("PK\x05\x06");
+  const std::string entry = whole.substr(start, end - start);
+  std::string directory;
+  for (int i = 0; i < 50; ++i) directory += entry;
+  folder.write("a.zip", whole.substr(0, start) + directory + whole.substr(end, 12) +
+                            zip_number(directory.size(), 4) + zip_number(start, 4) + "\0\0"s);
+  const auto members = members_of(folder.path("a.zip"));
+  EXPECT_LT(members.size(), 20u);
+  EXPECT_EQ(members.front(), "1.jpg=" + varied(300));
+  EXPECT_EQ(members.back(),
+            "!! damaged zip archive: '1.jpg' and the members before it would take more bytes than "
+            "the file has, so they overlap");
 }
 
 TEST(Zip, SurvivesDamageAnywhere) {
