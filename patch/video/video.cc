@@ -42,6 +42,11 @@ Video::Video(VideoSource source, double step, const std::atomic<bool>& stop)
     check(module().open(opening, state_, seconds_));
   } catch (const WaitStopped&) {
     throw;
+  } catch (const std::bad_alloc&) {
+    // FFmpeg says so, too, of tables that a file only claims to have; the other inputs go on.
+    fail(source_.name,
+         ": cannot read this video: it asks for more memory than there is; it is damaged, or made ",
+         "to do harm");
   } catch (const Error& error) {
     fail(source_.name, ": ", error.what());
   }

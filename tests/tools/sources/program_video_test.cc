@@ -54,6 +54,23 @@ TEST(Videos, AreRowsOfTheirFrames) {
       HasSubstr("6 rows"));
 }
 
+TEST(Videos, ThatAskForTooMuchMemoryEndNothing) {
+  const Folder folder;
+  write_video(folder.path("in/a.mp4"), {.brightness = {60, 120}});
+  write_video(folder.path("in/b.mp4"), {.brightness = {60}});
+  std::string bytes = read_file(folder.path("in/a.mp4"));
+  const size_t table = bytes.find("stts");  // how long the pictures are shown
+  ASSERT_NE(table, bytes.npos);
+  bytes.replace(table + 8, 4, "\x7f\xff\xff\xff");
+  folder.write("in/a.mp4", bytes);
+  const std::string output = folder.path("out.csv");
+  const Finished done =
+      run(command("batch", {folder.path("in"), "-o", output, "--every", "1s", "-k", "1"}));
+  EXPECT_EQ(done.status, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("2 rows, 1 failed"));
+  EXPECT_THAT(read_file(output), HasSubstr("a.mp4,failed,"));
+}
+
 TEST(Videos, AreSkippedAndCountedWithoutEvery) {
   const Folder folder;
   write_video(folder.path("in/clip.mp4"), {.brightness = {60}});
