@@ -5,6 +5,7 @@
 
 #include "tests/support/folder.h"
 #include "tests/support/message_of.h"
+#include "tests/support/peak_memory.h"
 #include "tools/output/json.h"
 #include "weights/known/labels.h"
 
@@ -152,6 +153,16 @@ TEST(Groups, SayWhichClassesWordnetDoesNotKnow) {
             "1 of 4 classes is unknown to WordNet's tree of ImageNet-1k, which puts none of them "
             "into a group: my, own");
   EXPECT_EQ(groups_in("a = tabby*\n", pets()).remark(), "") << "WordNet was not asked";
+}
+
+TEST(Groups, AreNotReadWithoutEnd) {
+  const Folder folder;
+  const auto path = folder.write("g.txt", "");
+  std::filesystem::resize_file(path, std::uintmax_t{1} << 30);  // sparse: one line
+  std::string problem;
+  const auto read = [&] { problem = message_of([&] { read_group_file(path); }); };
+  EXPECT_LT(vit::test::peak_megabytes(read), 100u);
+  EXPECT_EQ(problem, path + ": has more than 16 MB, expected a list of groups as text");
 }
 
 TEST(Groups, RefuseAClassInTwoGroups) {

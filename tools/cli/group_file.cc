@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include "tools/cli/class_names.h"
 #include "tools/cli/usage_error.h"
@@ -60,23 +61,36 @@ void read_line(std::string_view line, const std::string& where, std::vector<Grou
   while (!items.empty()) group->items.push_back(take_item(items, where));
 }
 
+/// Of a pipe, too.
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  constexpr size_t kPart = size_t{1} << 16;
+  std::string content;
+  while (file && content.size() <= kMostBytes) {
+    const size_t had = content.size();
+    content.resize(had + kPart);
+    file.read(content.data() + had, kPart);
+    content.resize(had + static_cast<size_t>(file.gcount()));
+  }
+  if (content.size() > kMostBytes)
+    fail(path.string(), ": has more than 16 MB, expected a list of groups as text");
+  if (!file.eof()) fail(path.string(), ": cannot read");
+  return content;
+}
+
 }  // namespace
 
 std::vector<GroupSpec> read_group_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
+  std::istringstream lines(content_of(path));
   std::vector<GroupSpec> groups;
-  size_t number = 0, bytes = 0;
-  for (std::string line; std::getline(file, line);) {
-    bytes += line.size() + 1;
-    if (bytes > kMostBytes)
-      fail(path.string(), ": has more than 16 MB, expected a list of groups as text");
+  size_t number = 0;
+  for (std::string line; std::getline(lines, line);) {
     const std::string where = path.string() + ": line " + std::to_string(++number);
     std::string_view text = line;
     if (number == 1 && text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // as Windows adds
     text = trimmed(text);
     if (!text.empty() && !text.starts_with('#')) read_line(text, where, groups);
   }
-  if (!file.eof()) fail(path.string(), ": cannot read");
   if (groups.empty())
     fail(path.string(), ": has no groups, expected lines such as dogs = n02084071");
   return groups;
