@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tools/output/json_depth.h"
+
 namespace vit::tools {
 namespace {
 
@@ -16,6 +18,21 @@ TEST(Formats, AreForPeople) {
   EXPECT_EQ(format_count(999), "999");
   EXPECT_EQ(format_count(1000), "1,000");
   EXPECT_EQ(format_count(86'567'656), "86,567,656");
+}
+
+TEST(Json, IsKnownToBeDeepBeforeItIsParsed) {
+  const auto nested = [](size_t depth) {
+    std::string text;
+    for (size_t i = 0; i < depth; ++i) text += i % 2 == 0 ? "[" : "{\"a\":";
+    return text;
+  };
+  EXPECT_FALSE(nests_deep(nested(64)));
+  EXPECT_TRUE(nests_deep(nested(65)));
+  std::string flat = "[";
+  for (int i = 0; i < 100; ++i) flat += R"([{}, "\"[[[[[\\"],)";
+  EXPECT_FALSE(nests_deep(flat));
+  EXPECT_FALSE(nests_deep("\"" + nested(100)));
+  EXPECT_FALSE(nests_deep("]]]\\"));
 }
 
 }  // namespace

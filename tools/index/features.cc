@@ -4,6 +4,7 @@
 #include <array>
 
 #include "tools/batch/results/header.h"
+#include "tools/output/json_depth.h"
 #include "vit/base/error.h"
 #include "vit/model/features.h"
 #include "weights/store.h"
@@ -58,7 +59,8 @@ std::vector<float> FeatureMaker::vector_of(const patch::Image& image, Runner& ru
 }
 
 Json description_of(const std::filesystem::path& path, const index::Index& index) {
-  Json description = Json::parse(index.format.description, nullptr, false);
+  const std::string& text = index.format.description;
+  Json description = nests_deep(text) ? Json() : Json::parse(text, nullptr, false);
   const auto is_text = [&](const char* key) {
     return description.contains(key) && description[key].is_string();
   };

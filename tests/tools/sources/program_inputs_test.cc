@@ -19,6 +19,7 @@ namespace {
 using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using namespace std::string_literals;
 
 std::vector<std::string> command(const std::string& name, std::vector<std::string> more) {
   std::vector<std::string> arguments{name, "-m", golden("hf_vit")};
@@ -205,6 +206,28 @@ TEST(Boxes, AreRowsOfOtherOutputs) {
   EXPECT_THAT(read_file(folder.path("out.csv")), HasSubstr("in/a.png#box=3,ok"));
 }
 
+TEST(Boxes, WithoutPixelsAreFailedRows) {
+  const Folder folder;
+  folder.write("in/a.png", picture());
+  const std::vector<json> boxes{{0.5, 0.5, 0.0, 0.2},  {0.5, 0.5, 0.2, -0.2},
+                                {1.0, 0.2, 0.1, 0.1},  {0.2, -0.5, 0.2, 0.4},
+                                {0.9, 0.9, 1e-6, 1.0}, {-0.1, 0.2, 0.2, 0.2}};
+  json detections;
+  for (const auto& box : boxes)
+    detections.push_back({{"category", "1"}, {"conf", 0.9}, {"bbox", box}});
+  folder.write("md.json",
+               json{{"images", {{{"file", "a.png"}, {"detections", detections}}}}}.dump());
+  const Finished done = run(command("batch", {folder.path("in"), "--boxes", folder.path("md.json"),
+                                              "-o", folder.path("out.csv")}));
+  EXPECT_THAT(done.err, HasSubstr("6 rows, 4 failed"));
+  const std::string rows = read_file(folder.path("out.csv"));
+  EXPECT_THAT(rows, HasSubstr("in/a.png#box=2,failed,\"the box is empty or outside of the image: "
+                              "[0.5, 0.5, 0.2, -0.2], expected [left, top, width, height] in "
+                              "fractions of the image\""));
+  for (const int box : {1, 2, 3, 4})
+    EXPECT_THAT(rows, HasSubstr("in/a.png#box=" + std::to_string(box) + ",failed,"));
+}
+
 TEST(Boxes, ThatCannotBeReadSayWhy) {
   const Folder folder;
   folder.write("in/a.png", picture());
@@ -221,7 +244,13 @@ TEST(Boxes, ThatCannotBeReadSayWhy) {
   EXPECT_THAT(message("{"), HasSubstr(file + ": is no JSON, or is cut short\n"));
   EXPECT_THAT(message("[]"), HasSubstr(file + ": is no file of MegaDetector: got a list, expected "
                                               "an object with a list 'images'"));
+  EXPECT_THAT(message(R"({"images":)" + std::string(1'000'000, '[')),
+              HasSubstr(file + ": nests more than 64 deep, which no file of MegaDetector does\n"));
   json broken = boxes_file();
+  broken["images"][0]["file"] = "a.png\0b"s;
+  EXPECT_THAT(message(broken.dump()),
+              HasSubstr(file + ": images[0]: the name in 'file' has a zero byte"));
+  broken = boxes_file();
   broken["images"][0]["detections"][1]["bbox"] = {1, 2, 3};
   EXPECT_THAT(message(broken.dump()),
               HasSubstr(file + ": images[0].detections[1]: got a 'bbox' that cannot be read, "

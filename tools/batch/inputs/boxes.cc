@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tools/output/digest.h"
+#include "tools/output/json_depth.h"
 #include "tools/sources/readable_file.h"
 #include "vit/base/error.h"
 #include "vit/base/text.h"
@@ -56,6 +57,8 @@ BoxFile::BoxFile(BoxSettings settings) : settings_(std::move(settings)) {
   Digest digest = Digest::sha256();
   digest.add(std::as_bytes(std::span(text)));
   digest_ = digest.finish();
+  if (nests_deep(text))
+    fail(settings_.file, ": nests more than 64 deep, which no file of MegaDetector does");
   json_ = MegaJson::parse(text, nullptr, false);
   if (json_.is_discarded()) fail(settings_.file, ": is no JSON, or is cut short");
   const bool known = json_.is_object() && json_.contains("images") && json_["images"].is_array();
@@ -73,6 +76,8 @@ void BoxFile::read_images() {
     const std::string where = settings_.file + ": images[" + std::to_string(place++) + "]";
     if (!entry.is_object() || !entry.contains("file") || !entry["file"].is_string())
       fail(where, ": has no 'file'");
+    if (entry["file"].get_ref<const std::string&>().find('\0') != std::string::npos)
+      fail(where, ": the name in 'file' has a zero byte, which no file's name has");
     Image image{
         (std::filesystem::path(settings_.folder) / entry["file"].get<std::string>()).string(), {}};
     const auto detections = entry.find("detections");
@@ -125,6 +130,12 @@ std::string box_name(const std::string& file, std::size_t place) {
 }
 
 patch::Image cropped(const patch::Image& image, const Box& box) {
+  const auto misses = [](double start, double length) {
+    return length <= 0 || start >= 1 || start + length <= 0;
+  };
+  if (misses(box.left, box.width) || misses(box.top, box.height))
+    fail("the box is empty or outside of the image: [", box.left, ", ", box.top, ", ", box.width,
+         ", ", box.height, "], expected [left, top, width, height] in fractions of the image");
   const auto range = [](double start, double length, std::size_t size) {
     const auto edge = static_cast<double>(size);
     const double from = std::clamp(std::floor(start * edge), 0.0, edge - 1);
