@@ -91,5 +91,38 @@ TEST(Gif, ALargeSizeWithLittleDataCostsNothing) {
   EXPECT_THAT(text, testing::StartsWith("test: "));
 }
 
+/// Of three bits each: `clears` that clear the table, and then one pixel.
+Bytes clearing_codes(size_t clears) {
+  constexpr unsigned kClear = 4, kEnd = 5;
+  Bytes codes;
+  unsigned bits = 0, had = 0;
+  const auto put = [&](unsigned code) {
+    bits |= code << had;
+    for (had += 3; had >= 8; had -= 8, bits >>= 8) codes.push_back(bits & 0xff);
+  };
+  for (size_t i = 0; i < clears; ++i) put(kClear);
+  put(1);
+  put(kEnd);
+  codes.push_back(bits & 0xff);
+  return codes;
+}
+
+TEST(Gif, ThatOnlyClearsItsTableIsRefused) {
+  const auto clearing = [](size_t clears) {
+    Bytes file = test::gif_file(1, 1, {});
+    file.pop_back();  // of the file's end
+    test::append(file, Bytes{0x2c, 0, 0, 0, 0, 1, 0, 1, 0, 0});
+    Bytes data = test::gif_data(clearing_codes(clears));
+    data.front() = 2;  // bits
+    test::append(file, data);
+    file.push_back(0x3b);
+    return file;
+  };
+  EXPECT_EQ(indices_of(decoded(clearing(1000))), Bytes{1});
+  EXPECT_EQ(message(clearing(2'000'000)),
+            "test: cannot decode this GIF: it clears its table of codes more than a million times, "
+            "as made to do harm");
+}
+
 }  // namespace
 }  // namespace vit::patch

@@ -23,6 +23,39 @@ int read_source(GifFileType* gif, GifByteType* to, int count) {
   return static_cast<int>(given);
 }
 
+/// How many codes of a frame clear the table, up to one more than `most`. Found as giflib finds
+/// them, which has read the first byte, the least size: codes grow with the table.
+size_t count_clears(const Source& source, size_t most) {
+  constexpr unsigned kMostBits = 12, kMostCodes = 4097;
+  const auto byte = [&](size_t at) {
+    return at < source.bytes.size() ? std::to_integer<unsigned>(source.bytes[at]) : 0;
+  };
+  const unsigned least = byte(source.at - 1);
+  if (least >= kMostBits) return 0;  // giflib refuses it
+  const unsigned clear = 1U << least;
+  unsigned size = least + 1, codes = clear + 2, bits = 0, had = 0;
+  size_t clears = 0, at = source.at;
+  for (size_t left = byte(at); left != 0 && clears <= most; left = byte(at)) {
+    for (++at; left != 0 && clears <= most; --left, ++at) {
+      bits |= byte(at) << had;
+      for (had += 8; had >= size;) {
+        const unsigned code = bits & ((1U << size) - 1);
+        bits >>= size;
+        had -= size;
+        if (code == clear + 1) return clears;
+        if (code == clear) {
+          ++clears;
+          size = least + 1;
+          codes = clear + 2;
+        } else if (codes < kMostCodes && ++codes > 1U << size && size < kMostBits) {
+          ++size;
+        }
+      }
+    }
+  }
+  return clears;
+}
+
 struct Closer {
   void operator()(GifFileType* gif) const {
     int ignored = 0;
@@ -100,6 +133,11 @@ std::string decode_gif(std::span<const std::byte> bytes, Image& image) {
   if (left + width > image.width || top + height > image.height || width == 0)
     return "its first frame leaves the image";
   const auto line = std::make_unique<GifPixelType[]>(width);
+  // Each takes giflib as long as thousands of pixels. Files that are not compressed have one for
+  // about every hundred.
+  constexpr size_t kMostClears = size_t{1} << 20;
+  if (count_clears(source, kMostClears) > kMostClears)
+    return "it clears its table of codes more than a million times, as made to do harm";
   const bool covers = width == image.width && height == image.height;
   if (!covers) {
     grow_to(image.height, image);
