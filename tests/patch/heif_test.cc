@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <libheif/heif.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -153,6 +156,26 @@ TEST(HeifHeader, WithoutASizeItIsDamaged) {
   EXPECT_EQ(message(file), "test: this HEIC is cut short: it ends after 45 bytes");
   EXPECT_EQ(message(test::heif_file(0, 5, {1})),
             "test: damaged HEIC: its header gives a size of 0x5");
+}
+
+/// In a process of another user, which may start no thread.
+TEST_P(Heif, EndsWhereNoThreadCanBeStarted) {
+  if (geteuid() != 0) GTEST_SKIP() << "cannot become another user here";
+  const Bytes bytes = file(quarters(96, 64));
+  decoded(bytes);  // loads the libraries
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr rlimit kNone{1, 1};
+    constexpr uid_t kUser = 64'323;
+    constexpr unsigned kPatience = 120;  // s
+    alarm(kPatience);
+    if (setuid(kUser) != 0 || setrlimit(RLIMIT_NPROC, &kNone) != 0) _exit(2);
+    _exit(message(bytes).find("no thread can be started") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "it had to be ended";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

@@ -2,8 +2,13 @@
 // library is linked into it but headers.
 #include <libheif/heif.h>
 
+#include <atomic>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 #include "patch/image/codecs.h"
 #include "patch/image/codecs/library_decoders.h"
@@ -55,6 +60,34 @@ std::string copy_rows(const heif_image* from, Image& image) {
   return "";
 }
 
+/// libde265 decodes in a thread of its own, and waits for ever if that cannot be started. So it is
+/// tried before, together with those that the other decoders of this moment may be about to start.
+class ThreadToSpare {
+ public:
+  ThreadToSpare() {
+    const size_t needed = ++decoders_;
+    std::atomic<bool> tried{false};
+    std::vector<std::jthread> threads;
+    try {
+      while (threads.size() < needed) threads.emplace_back([&] { tried.wait(false); });
+    } catch (const std::system_error& error) {
+      problem_ = std::string("no thread can be started for its decoder: ") + error.code().message();
+    }
+    tried = true;
+    tried.notify_all();
+  }
+  ~ThreadToSpare() { --decoders_; }
+  ThreadToSpare(const ThreadToSpare&) = delete;
+  ThreadToSpare& operator=(const ThreadToSpare&) = delete;
+
+  /// Empty: there is one.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  static inline std::atomic<size_t> decoders_{0};
+  std::string problem_;
+};
+
 }  // namespace
 
 std::string decode_heif(std::span<const std::byte> bytes, Image& image) {
@@ -71,6 +104,8 @@ std::string decode_heif(std::span<const std::byte> bytes, Image& image) {
   const Owned<heif_image_handle> handle(found);
   if (error.code != heif_error_Ok) return reason(error);
   if (std::string problem = take_size(handle.get(), image); !problem.empty()) return problem;
+  const ThreadToSpare thread;
+  if (!thread.problem().empty()) return thread.problem();
   heif_image* decoded = nullptr;
   error = heif_decode_image(handle.get(), &decoded, heif_colorspace_RGB,
                             heif_chroma_interleaved_RGB, options.get());
