@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "vit/base/error.h"
@@ -33,6 +34,13 @@ class Reader {
   size_t stored_head_width(const std::string& name) const {
     const Tensor& part = weights_.find(name)->second.parts().front();
     return part.shape.size() == 3 ? part.shape[1] : 0;
+  }
+
+  /// The grid of a table that its file stores as an image, [1, rows, columns, width]: NaFlex's.
+  std::optional<GridSize> stored_grid(const std::string& name) const {
+    const Shape& shape = weights_.find(name)->second.parts().front().shape;
+    if (shape.size() != 4 || shape[0] != 1) return {};
+    return GridSize{shape[1], shape[2]};
   }
 
   /// One more than the largest number after `before` ("blocks.").
@@ -246,6 +254,11 @@ void infer_head(const Reader& r, ModelConfig& c) {
 /// A square table tells its grid and the image size. Any other is left in one row here: what its
 /// grid is only a config can say, and position_grid_of() refuses it where there is none.
 void infer_grid(const Reader& r, ModelConfig& c) {
+  if (const auto grid = r.stored_grid("pos_embed")) {
+    c.embedding.positions_cover_prefix = false;
+    c.embedding.position_grid = *grid;
+    return;
+  }
   const size_t stored = r.shape("pos_embed", 3)[1], prefix = c.embedding.prefix.size();
   c.embedding.positions_cover_prefix =
       stored > prefix && (is_square(stored - prefix) || !is_square(stored));
@@ -310,11 +323,13 @@ TextConfig infer_text_config(const WeightMap& weights, const std::string& where)
 
 GridSize position_grid_of(const WeightMap& weights, const ModelConfig& config, GridSize expected,
                           const std::string& where) {
-  const size_t stored = Reader(weights, where).shape("pos_embed", 3)[1];
+  const Reader reader(weights, where);
+  const size_t stored = reader.shape("pos_embed", 3)[1];
+  if (const auto grid = reader.stored_grid("pos_embed")) return *grid;
   const size_t covered = config.embedding.covered_prefix();
   const size_t patches = stored > covered ? stored - covered : 0;
   if (patches == expected.count() && patches != 0) return expected;
-  // NaFlex says the grid of its table apart from the image; a row is what infer_config() leaves.
+  // A row is what infer_config() leaves.
   const GridSize said = config.embedding.position_grid;
   if (patches == said.count() && said.rows > 1) return said;
   if (!is_square(patches))

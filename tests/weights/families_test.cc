@@ -17,6 +17,7 @@ namespace vit::weights {
 namespace {
 
 using test::Folder;
+using test::RawMap;
 using testing::Each;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -182,6 +183,32 @@ TEST(FamilyLayouts, ABareFileIsRecognisedByItsTensors) {
   EXPECT_EQ(naflex.embedding.image_height, 384u);
   EXPECT_EQ(bare("naflexvit_base_patch16_parfac_gap").embedding.positions,
             PositionKind::kFactorized);
+}
+
+/// A shrunken model of an architecture under timm's names.
+RawMap timm_tensors(const std::string& architecture, Arguments overrides = {}) {
+  overrides.insert({{"embed_dim", "48"}, {"depth", "1"}, {"num_heads", "3"}, {"num_classes", "7"}});
+  const ModelConfig config = config_of(architecture, overrides);
+  return test::timm_names(*find_architecture(architecture), config, test::truth_of(config));
+}
+
+/// As many patches as rows of the table do not make the table the image's grid.
+TEST(FamilyLayouts, NaFlexStoresTheGridOfItsTable) {
+  const Folder folder;
+  for (const std::string args : {"4,6", "6,4", "5,5"}) {
+    RawMap tensors = timm_tensors("naflexvit_base_patch16_gap", {{"pos_embed_grid_size", args}});
+    const GridSize grid{static_cast<size_t>(args[0] - '0'), static_cast<size_t>(args[2] - '0')};
+    tensors["embeds.pos_embed"].shape = {1, grid.rows, grid.cols, 48};
+    folder.write("weights.safetensors", test::safetensors(tensors));
+    EXPECT_EQ(open(folder.path("weights.safetensors"), {.heads = 3}).config.embedding.position_grid,
+              grid);
+    const Folder timms;
+    timms.write("model.safetensors", test::safetensors(tensors));
+    timms.write("config.json", R"({"architecture": "naflexvit_base_patch16_gap", "num_classes": 7,
+      "model_args": {"embed_dim": 48, "depth": 1, "num_heads": 3, "pos_embed_grid_size": [)" +
+                                   args + R"(]}, "pretrained_cfg": {"input_size": [3, 96, 64]}})");
+    EXPECT_EQ(open(timms.path()).config.embedding.position_grid, grid);
+  }
 }
 
 }  // namespace

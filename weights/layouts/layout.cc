@@ -89,6 +89,7 @@ void fit_register_positions(WeightMap& weights) {
   const Shape shape = positions->second.shape();
   const size_t count = registers->second.shape()[1];
   if (shape.size() != 3 || shape[1] <= 1 || positions->second.parts().size() != 1) return;
+  if (positions->second.parts().front().shape.size() == 4) return;  // NaFlex: of the patches alone
   const bool covers_class_only = square_root(shape[1] - 1) != 0;
   if (!covers_class_only || square_root(shape[1]) != 0) return;
 
