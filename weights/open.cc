@@ -37,9 +37,11 @@ Recipe usual_recipe(const Layout& layout, const ModelConfig& config) {
   Recipe recipe = recipe_of(timm, std::string(layout.name));
   set_statistics(layout.statistics, recipe);
   // Of those who share timm's names, DeiT, DINO and their successors use ImageNet's statistics.
-  const bool beit = config.encoder.relative_bias.kind == RelativeBiasKind::kTable;
-  const bool facebook = (config.encoder.layer_scale || config.head.distilled_head) && !beit;
-  if (layout.statistics == "half" && facebook) set_statistics("imagenet", recipe);
+  // BEiT, relpos, NaFlex and Perception Encoder have layer scales too, and half.
+  const bool shares_names = layout.name == "timm" || layout.name == "Hugging Face";
+  const bool relative = config.encoder.relative_bias.kind != RelativeBiasKind::kNone;
+  const bool facebook = (config.encoder.layer_scale || config.head.distilled_head) && !relative;
+  if (shares_names && facebook) set_statistics("imagenet", recipe);
   if (layout.name == "timm" && config.embedding.norm_before_blocks) set_statistics("clip", recipe);
   return recipe;
 }

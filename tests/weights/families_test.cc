@@ -211,5 +211,36 @@ TEST(FamilyLayouts, NaFlexStoresTheGridOfItsTable) {
   }
 }
 
+/// Layer scales alone do not make a recipe Facebook's.
+TEST(FamilyLayouts, BareFilesHaveTheStatisticsOfTheirFamily) {
+  const Folder folder;
+  const auto first_mean = [&](const RawMap& tensors) {
+    folder.write("weights.safetensors", test::safetensors(tensors));
+    return open(folder.path("weights.safetensors"), {.heads = 3}).recipe.mean[0];
+  };
+  EXPECT_FLOAT_EQ(first_mean(timm_tensors("naflexvit_base_patch16_gap")), 0.5f);
+  EXPECT_FLOAT_EQ(first_mean(timm_tensors("vit_relpos_base_patch16_224")), 0.5f);
+  EXPECT_FLOAT_EQ(first_mean(timm_tensors("beit_base_patch16_224")), 0.5f);
+  EXPECT_FLOAT_EQ(first_mean(timm_tensors("cait_xxs24_224")), 0.485f);
+  EXPECT_FLOAT_EQ(first_mean(timm_tensors("vit_small_patch16_rope_mixed_224")), 0.485f);
+  EXPECT_FLOAT_EQ(first_mean(timm_tensors("deit3_small_patch16_224")), 0.485f);
+
+  const RawMap lang = test::renamed(timm_tensors("vit_pe_lang_large_patch14_448"),
+                                    {{"^patch_embed\\.proj", "conv1"},
+                                     {"^cls_token", "class_embedding"},
+                                     {"^pos_embed", "positional_embedding"},
+                                     {"^norm_pre", "ln_pre"},
+                                     {"^head\\.bias", "unknown"},
+                                     {"^head\\.weight", "unknown2"},
+                                     {"^blocks", "transformer.resblocks"},
+                                     {"norm([12])", "ln_$1"},
+                                     {"attn\\.qkv\\.", "attn.in_proj_"},
+                                     {"attn\\.proj", "attn.out_proj"},
+                                     {"mlp\\.fc1", "mlp.c_fc"},
+                                     {"mlp\\.fc2", "mlp.c_proj"},
+                                     {"gamma_([12])", "ls_$1.gamma"}});
+  EXPECT_FLOAT_EQ(first_mean(lang), 0.5f);
+}
+
 }  // namespace
 }  // namespace vit::weights
