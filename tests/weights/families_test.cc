@@ -242,5 +242,16 @@ TEST(FamilyLayouts, BareFilesHaveTheStatisticsOfTheirFamily) {
   EXPECT_FLOAT_EQ(first_mean(lang), 0.5f);
 }
 
+TEST(FamilyLayouts, AnAttentionPoolOfAGatedEvaIsRefused) {
+  try {
+    config_of("eva02_tiny_patch14_224", {{"global_pool", "map"}}, "config.json");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "config.json: argument 'global_pool' is 'map', expected avg or token where "
+                 "swiglu_mlp is true");
+  }
+}
+
 }  // namespace
 }  // namespace vit::weights

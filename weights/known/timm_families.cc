@@ -132,6 +132,9 @@ void take_eva(Taker& take, ModelConfig& c) {
   const bool averaged = take_pooling(take, "avg", c) == "avg";
   c.head.pool_prefix = c.head.pooling == Pooling::kAttention;
   take_attention_pool(take, ratio, c);
+  // Its pool has a plain MLP with another activation than the blocks'.
+  if (c.head.pool_prefix && c.encoder.gated_mlp)
+    take.refuse("global_pool", "map", "avg or token where swiglu_mlp is true");
   c.head.pooled_norm = take.flag("use_fc_norm").value_or(averaged);
   c.head.final_norm = take.flag("use_post_transformer_norm").value_or(!c.head.pooled_norm);
 }
