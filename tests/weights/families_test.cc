@@ -253,5 +253,28 @@ TEST(FamilyLayouts, AnAttentionPoolOfAGatedEvaIsRefused) {
   }
 }
 
+TEST(FamilyLayouts, Dinov3OfTransformersMayHaveNoRegisters) {
+  const Folder folder;
+  RawMap tensors = test::renamed(
+      test::with_split_qkv(
+          timm_tensors("vit_small_patch16_dinov3", {{"num_classes", "0"}, {"num_reg_tokens", "0"}}),
+          "attn.q_proj", "attn.k_proj", "attn.v_proj"),
+      {{"^patch_embed\\.proj", "embeddings.patch_embeddings"},
+       {"^cls_token", "embeddings.cls_token"},
+       {"^blocks", "layer"},
+       {"attn\\.proj", "attention.o_proj"},
+       {"attn\\.", "attention."},
+       {"gamma_([12])", "layer_scale$1.lambda1"},
+       {"mlp\\.fc1", "mlp.up_proj"},
+       {"mlp\\.fc2", "mlp.down_proj"}});
+  tensors["embeddings.register_tokens"] = {{1, 0, 48}, {}};
+  folder.write("model.safetensors", test::safetensors(tensors));
+  folder.write("config.json", R"({"model_type": "dinov3_vit", "hidden_size": 48,
+    "num_hidden_layers": 1, "num_attention_heads": 3, "intermediate_size": 192, "patch_size": 16,
+    "image_size": 64, "query_bias": false, "value_bias": false})");
+  EXPECT_EQ(open(folder.path()).config.embedding.prefix,
+            (std::vector<PrefixToken>{PrefixToken::kClass}));
+}
+
 }  // namespace
 }  // namespace vit::weights

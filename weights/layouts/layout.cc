@@ -63,6 +63,14 @@ void fit_tokens(WeightMap& weights) {
   }
 }
 
+/// transformers stores the registers of a DINOv3 without any as [1, 0, width].
+void drop_empty_registers(WeightMap& weights) {
+  const auto found = weights.find("reg_token");
+  if (found == weights.end()) return;
+  const Shape& shape = found->second.shape();
+  if (shape.size() == 3 && shape[0] == 1 && shape[1] == 0) weights.erase(found);
+}
+
 /// ggml's converters give the bias of the patches four axes.
 void fit_patch_bias(WeightMap& weights) {
   const auto found = weights.find("patch_embed.proj.bias");
@@ -157,6 +165,7 @@ Interpretation interpret(const TensorMap& tensors, const std::string& where) {
     result.layout = &layout;
     result.weights = rename(prepared, renaming, result.unused);
     add_open_clip_projection(prepared, *prefix, result.weights);
+    drop_empty_registers(result.weights);
     fit_tokens(result.weights);
     fit_patch_bias(result.weights);
     if (layout.name == "timm") fit_patch_kernel(result.weights);
