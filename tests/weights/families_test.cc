@@ -276,5 +276,19 @@ TEST(FamilyLayouts, Dinov3OfTransformersMayHaveNoRegisters) {
             (std::vector<PrefixToken>{PrefixToken::kClass}));
 }
 
+/// As timm reads EVA's files of pre-training: their last norm comes after the pooling.
+TEST(FamilyLayouts, EvaOfMaskedImagesHasItsNormAfterThePooling) {
+  const Folder folder;
+  RawMap tensors = test::renamed(timm_tensors("eva02_tiny_patch14_224", {{"num_classes", "0"}}),
+                                 {{"^fc_norm", "norm"}});
+  tensors["mask_token"] = test::numbered({1, 1, 48});
+  folder.write("model.safetensors", test::safetensors(tensors));
+  folder.write("config.json", R"({"architecture": "eva02_tiny_patch14_224", "num_classes": 0,
+    "model_args": {"embed_dim": 48, "depth": 1, "num_heads": 3}})");
+  const HeadConfig head = open(folder.path()).config.head;
+  EXPECT_TRUE(head.pooled_norm && !head.final_norm);
+  EXPECT_EQ(head.pooling, Pooling::kMean);
+}
+
 }  // namespace
 }  // namespace vit::weights

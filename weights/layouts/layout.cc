@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "vit/base/error.h"
 #include "weights/known/unsupported.h"
@@ -108,6 +109,23 @@ void fit_register_positions(WeightMap& weights) {
              {1, shape[1] + count, shape[2]});
 }
 
+/// EVA as it was trained to fill in masked patches, before it had a classifier: timm takes the last
+/// norm for the one after its mean pooling.
+void fit_masked_eva(const TensorMap& tensors, const std::string& prefix, WeightMap& weights) {
+  const bool eva = weights.contains("blocks.0.attn.q_bias") && !weights.contains("reg_token") &&
+                   !weights.contains("blocks.0.attn.rel_pos.table") &&
+                   !weights.contains("rel_pos.table");
+  if (!eva || !tensors.contains(prefix + "mask_token") || weights.contains("head.weight") ||
+      weights.contains("fc_norm.weight"))
+    return;
+  for (const std::string suffix : {"weight", "bias"}) {
+    auto norm = weights.extract("norm." + suffix);
+    if (norm.empty()) continue;
+    norm.key() = "fc_norm." + suffix;
+    weights.insert(std::move(norm));
+  }
+}
+
 /// OpenCLIP's towers of timm have their projection beside the tower.
 void add_open_clip_projection(const TensorMap& tensors, std::string prefix, WeightMap& weights) {
   constexpr std::string_view kTower = "trunk.";
@@ -168,7 +186,10 @@ Interpretation interpret(const TensorMap& tensors, const std::string& where) {
     drop_empty_registers(result.weights);
     fit_tokens(result.weights);
     fit_patch_bias(result.weights);
-    if (layout.name == "timm") fit_patch_kernel(result.weights);
+    if (layout.name == "timm") {
+      fit_patch_kernel(result.weights);
+      fit_masked_eva(prepared, *prefix, result.weights);
+    }
     fit_register_positions(result.weights);
     return result;
   }
