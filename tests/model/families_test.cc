@@ -4,12 +4,16 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 
+#include "patch/position.h"
 #include "tests/model/same_answer.h"
 #include "tests/support/golden.h"
 #include "tests/support/near.h"
 #include "tests/support/paths.h"
+#include "vit/encoder/relative_bias.h"
+#include "vit/model/bind.h"
 #include "vit/model/load.h"
 #include "vit/model/model.h"
 #include "vit/model/runner.h"
@@ -27,10 +31,12 @@ struct FamilyCase {
   // Files of the authors say neither the input size nor, some of them, the heads.
   std::string file{};
   size_t edge = 0, heads = 0;
+  std::string variant{};  // of expected.safetensors: an answer by other rules than the file's own
 };
 
 std::string name_of(const ::testing::TestParamInfo<FamilyCase>& info) {
-  const auto& [folder, height, width, patches, file, edge, heads] = info.param;
+  const auto& [folder, height, width, patches, file, edge, heads, variant] = info.param;
+  if (!variant.empty()) return folder + "_" + variant;
   if (patches != 0) return folder + "_sequence_" + std::to_string(patches);
   return height == 0 ? folder : folder + "_" + std::to_string(height) + "x" + std::to_string(width);
 }
@@ -41,10 +47,12 @@ constexpr double kStage = 1e-5;
 class Families : public ::testing::TestWithParam<FamilyCase> {
  protected:
   void SetUp() override {
-    const auto& [name, height, width, patches, file, edge, heads] = GetParam();
+    const auto& [name, height, width, patches, file, edge, heads, variant] = GetParam();
     const fs::path folder = test::goldens() / "families" / name;
-    const auto checkpoint = weights::open(folder / file, {.heads = heads});
-    Recipe recipe = checkpoint.recipe;
+    checkpoint_ = weights::open(folder / file, {.heads = heads});
+    if (variant == "f32_periods") checkpoint_.config.encoder.rotary.stored_periods = false;
+    Recipe recipe = checkpoint_.recipe;
+    if (variant == "pillow") recipe.float_resize = false;
     const std::string size = std::to_string(height) + "x" + std::to_string(width);
     std::string image = "image.png", expected = "expected.safetensors";
     if (edge != 0) {
@@ -60,8 +68,9 @@ class Families : public ::testing::TestWithParam<FamilyCase> {
       recipe = scaled_to(recipe, height, width);
       recipe.resize = ResizeMode::kNone;
     }
+    if (!variant.empty()) expected = "expected_" + variant + ".safetensors";
     expected_ = test::read_golden(folder / expected);
-    model_ = load_model(checkpoint,
+    model_ = load_model(checkpoint_,
                         {.image_height = recipe.crop_height, .image_width = recipe.crop_width});
     runner_ = std::make_unique<Runner>(model_, recipe);
     runner_->prepare(read_image(folder / image));
@@ -71,34 +80,62 @@ class Families : public ::testing::TestWithParam<FamilyCase> {
     const auto found = expected_.find(name);
     ASSERT_NE(found, expected_.end()) << "no reference for " << name;
     test::expect_near(test::numbers_of(got), found->second.values, kStage, name);
-    ++stages_;
+    compared_.insert(name);
   }
 
+  const Attention& attention(size_t layer) const {
+    return model_.encoder.blocks[layer].attention.front().attention;
+  }
+  size_t layers() const { return model_.encoder.blocks.size(); }
+
+  void expect_stages();
+  void expect_rotary_tables();
+  void expect_relative_biases();
+  void expect_positions();
+
   std::map<std::string, test::GoldenTensor> expected_;
+  weights::Checkpoint checkpoint_;
   Model model_;
   std::unique_ptr<Runner> runner_;
-  size_t stages_ = 0;
+  std::set<std::string> compared_;
 };
 
-TEST_P(Families, EveryStageMatches) {
+/// What multiplies the values: the heads mixed once more after the softmax.
+Matrix mixed(const TalkingHeads& talking, ConstMatrixView attention) {
+  const size_t heads = talking.after.rows(), queries = attention.rows / heads;
+  Matrix all(attention.rows, attention.cols);
+  for (size_t g = 0; g < heads; ++g)
+    for (size_t q = 0; q < queries; ++q)
+      for (size_t k = 0; k < attention.cols; ++k) {
+        double sum = double{talking.after_bias[g]};
+        for (size_t h = 0; h < heads; ++h)
+          sum += double{talking.after(g, h)} * double{attention(h * queries + q, k)};
+        all(g * queries + q, k) = static_cast<float>(sum);
+      }
+  return all;
+}
+
+void Families::expect_stages() {
   ModelTaps taps;
   taps.pixels = [&](ConstMatrixView pixels) { expect_stage("pixels", pixels); };
   taps.tokens = [&](ConstMatrixView tokens) { expect_stage("tokens", tokens); };
-  taps.encoder.attention = [&](size_t layer, ConstMatrixView attention) {
-    expect_stage("attention." + std::to_string(layer), attention);
+  taps.encoder.attention = [&](size_t layer, ConstMatrixView weights) {
+    expect_stage("attention." + std::to_string(layer), weights);
+    const TalkingHeads& talking = attention(layer).talking;
+    if (!talking.empty())
+      expect_stage("attention_mixed." + std::to_string(layer), mixed(talking, weights));
   };
   taps.encoder.block = [&](size_t layer, ConstMatrixView tokens) {
     expect_stage("block." + std::to_string(layer), tokens);
   };
-  taps.class_layer = [&](size_t layer, ConstMatrixView attention, ConstMatrixView token) {
-    expect_stage("class_attention." + std::to_string(layer), attention);
+  taps.class_layer = [&](size_t layer, ConstMatrixView weights, ConstMatrixView token) {
+    expect_stage("class_attention." + std::to_string(layer), weights);
     expect_stage("class_block." + std::to_string(layer), token);
   };
   const std::span<const float> output = runner_->logits(&taps);
   expect_stage("logits", {output.data(), 1, output.size()});
   const std::vector<float> pooled = runner_->features(FeatureKind::kPooled);
   expect_stage("pooled", {pooled.data(), 1, pooled.size()});
-  EXPECT_EQ(stages_, 8 + 2 * model_.head.class_layers.layers.size());
 }
 
 /// The tables of one head, as the reference spells them: an angle for each number of a head.
@@ -114,11 +151,9 @@ Matrix spelt_out(const Rotary& rotary, const Matrix& table, size_t first, size_t
   return all;
 }
 
-TEST_P(Families, RotaryTablesMatch) {
-  for (size_t layer = 0; layer < model_.encoder.blocks.size(); ++layer) {
-    const Rotary* rotary = model_.encoder.blocks[layer].attention.front().attention.rotary.get();
-    EXPECT_EQ(rotary != nullptr,
-              expected_.contains("rope.sin") || expected_.contains("rope.sin.0"));
+void Families::expect_rotary_tables() {
+  for (size_t layer = 0; layer < layers(); ++layer) {
+    const Rotary* rotary = attention(layer).rotary.get();
     if (rotary == nullptr) continue;
     const std::string of_layer = rotary->heads == 1 ? "" : "." + std::to_string(layer);
     const size_t patches = rotary->cosines.rows() / rotary->heads;
@@ -149,14 +184,35 @@ Matrix spelt_out(const OffsetBias& bias) {
   return all;
 }
 
-TEST_P(Families, RelativeBiasesMatch) {
-  for (size_t layer = 0; layer < model_.encoder.blocks.size(); ++layer) {
-    const OffsetBias* bias = model_.encoder.blocks[layer].attention.front().attention.offsets.get();
-    EXPECT_EQ(bias != nullptr, expected_.contains("bias") || expected_.contains("bias.0"));
+void Families::expect_relative_biases() {
+  for (size_t layer = 0; layer < layers(); ++layer) {
+    const OffsetBias* bias = attention(layer).offsets.get();
     if (bias == nullptr) continue;
-    const std::string of_layer = "bias." + std::to_string(layer);
-    expect_stage(expected_.contains("bias") ? "bias" : of_layer, spelt_out(*bias));
+    const std::string number = std::to_string(layer);
+    expect_stage(expected_.contains("bias") ? "bias" : "bias." + number, spelt_out(*bias));
+    if (!expected_.contains("bias_table." + number)) continue;
+    const Matrix stored =
+        WeightScope(checkpoint_).matrix("blocks." + number + ".attn.rel_pos.table");
+    expect_stage("bias_table." + number,
+                 resample_bias_table(checkpoint_.config.encoder.relative_bias, stored, bias->grid));
   }
+}
+
+/// The table as it was resampled, with the rows of the prefix tokens that it has.
+void Families::expect_positions() {
+  if (!expected_.contains("positions")) return;
+  const ModelConfig& config = model_.config;
+  expect_stage("positions", patch::positions_for(config.embedding, config.encoder.width,
+                                                 stored_positions(checkpoint_)));
+}
+
+TEST_P(Families, EveryStageMatches) {
+  expect_stages();
+  expect_rotary_tables();
+  expect_relative_biases();
+  expect_positions();
+  for (const auto& [name, tensor] : expected_)
+    EXPECT_TRUE(compared_.contains(name)) << name << " was not compared";
 }
 
 TEST_P(Families, TheAnswerIsTheSameWithAndWithoutTapsAndWorkers) {
@@ -192,7 +248,8 @@ INSTANTIATE_TEST_SUITE_P(Transformers, Families,
                                            FamilyCase{"hf_dinov3_gated"}, FamilyCase{"hf_beit"},
                                            FamilyCase{"hf_beit", 96, 80},
                                            FamilyCase{"hf_beit_new_names"},
-                                           FamilyCase{"hf_data2vec_vision"}),
+                                           FamilyCase{"hf_data2vec_vision"},
+                                           FamilyCase{.folder = "hf_dinov3", .variant = "pillow"}),
                          name_of);
 
 FamilyCase original(const std::string& folder, const std::string& file, size_t edge,
@@ -202,6 +259,10 @@ FamilyCase original(const std::string& folder, const std::string& file, size_t e
 
 INSTANTIATE_TEST_SUITE_P(Authors, Families,
                          ::testing::Values(original("original_dinov3", "dinov3.pth", 64),
+                                           FamilyCase{.folder = "original_dinov3",
+                                                      .file = "dinov3.pth",
+                                                      .edge = 64,
+                                                      .variant = "f32_periods"},
                                            original("original_eva02", "eva02.pt", 56),
                                            original("original_pe_core", "PE-Core.pt", 64, 2),
                                            original("original_cait", "XXS24_224.pth", 64),
