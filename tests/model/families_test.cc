@@ -12,6 +12,7 @@
 #include "tests/support/golden.h"
 #include "tests/support/near.h"
 #include "tests/support/paths.h"
+#include "vit/base/error.h"
 #include "vit/encoder/relative_bias.h"
 #include "vit/model/bind.h"
 #include "vit/model/load.h"
@@ -251,6 +252,19 @@ INSTANTIATE_TEST_SUITE_P(Transformers, Families,
                                            FamilyCase{"hf_data2vec_vision"},
                                            FamilyCase{.folder = "hf_dinov3", .variant = "pillow"}),
                          name_of);
+
+TEST(FamiliesWithoutAName, AreNamedInRefusals) {
+  const auto path = test::goldens() / "families" / "original_cait" / "XXS24_224.pth";
+  const Model model = load_model(weights::open(path));
+  try {
+    Runner(model, Recipe{}, {.merge_tokens = 1});
+    FAIL() << "merged tokens under talking heads";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "this model: tokens cannot be merged, because talking heads take no sizes of "
+                 "merged tokens; run it without merging");
+  }
+}
 
 FamilyCase original(const std::string& folder, const std::string& file, size_t edge,
                     size_t heads = 0) {

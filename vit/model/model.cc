@@ -6,6 +6,37 @@
 
 namespace vit {
 
+namespace {
+
+/// Throws an Error if so many tokens cannot be merged after each layer.
+void check_merging(const Model& model, size_t merge_tokens) {
+  const std::string where =
+      model.config.architecture.empty() ? "this model" : model.config.architecture;
+  const EncoderConfig& encoder_config = model.config.encoder;
+  if (encoder_config.rotary.kind != RotaryKind::kNone ||
+      encoder_config.relative_bias.kind != RelativeBiasKind::kNone)
+    fail(where,
+         ": tokens cannot be merged, because rotary positions and relative position biases need "
+         "every patch at its own place; run it without merging");
+  if (encoder_config.attention == AttentionKind::kTalkingHeads)
+    fail(where,
+         ": tokens cannot be merged, because talking heads take no sizes of merged "
+         "tokens; run it without merging");
+  if (!std::all_of(model.encoder.blocks.begin(), model.encoder.blocks.end(), can_merge))
+    fail(where, ": token merging needs pre-norm blocks of one branch; this model has ",
+         to_string(model.config.encoder.block), " blocks of ", model.config.encoder.branches,
+         " branches");
+  // With fewer tokens than that the last layers have next to nothing left to tell classes by.
+  const size_t patch_count = model.config.embedding.grid().count(),
+               layers = model.encoder.blocks.size();
+  if (merge_tokens * layers >= patch_count)
+    fail(where, ": merging ", merge_tokens, " tokens after each of ", layers,
+         " layers needs more than ", merge_tokens * layers, " patches, the model has ", patch_count,
+         "; at most ", (patch_count - 1) / std::max<size_t>(layers, 1), " can be merged");
+}
+
+}  // namespace
+
 ModelWorkspace::ModelWorkspace(const Model& model, size_t merge_tokens)
     : pixels(model.config.embedding.channels,
              model.config.embedding.image_height * model.config.embedding.image_width),
@@ -14,27 +45,7 @@ ModelWorkspace::ModelWorkspace(const Model& model, size_t merge_tokens)
       encoder(larger_of(workspace_shape(model.encoder, model.config.embedding.tokens()),
                         workspace_shape(model.head, model.config.embedding.tokens()))) {
   if (merge_tokens == 0) return;
-  const EncoderConfig& encoder_config = model.config.encoder;
-  if (encoder_config.rotary.kind != RotaryKind::kNone ||
-      encoder_config.relative_bias.kind != RelativeBiasKind::kNone)
-    fail(model.config.architecture,
-         ": tokens cannot be merged, because rotary positions and relative position biases need "
-         "every patch at its own place");
-  if (encoder_config.attention == AttentionKind::kTalkingHeads)
-    fail(model.config.architecture,
-         ": tokens cannot be merged, because talking heads take no sizes of merged tokens");
-  if (!std::all_of(model.encoder.blocks.begin(), model.encoder.blocks.end(), can_merge))
-    fail(model.config.architecture,
-         ": token merging needs pre-norm blocks of one branch; this model has ",
-         to_string(model.config.encoder.block), " blocks of ", model.config.encoder.branches,
-         " branches");
-  // With fewer tokens than that the last layers have next to nothing left to tell classes by.
-  const size_t patch_count = model.config.embedding.grid().count(),
-               layers = model.encoder.blocks.size();
-  if (merge_tokens * layers >= patch_count)
-    fail(model.config.architecture, ": merging ", merge_tokens, " tokens after each of ", layers,
-         " layers needs more than ", merge_tokens * layers, " patches, the model has ", patch_count,
-         "; at most ", (patch_count - 1) / std::max<size_t>(layers, 1), " can be merged");
+  check_merging(model, merge_tokens);
   merge.emplace(merge_tokens, model.config.embedding.prefix.size());
 }
 
