@@ -270,15 +270,25 @@ void infer_grid(const Reader& r, ModelConfig& c) {
   c.embedding.image_width = c.embedding.position_grid.cols * c.embedding.patch_width;
 }
 
+bool of_beits_authors(const Interpretation& found) {
+  return std::ranges::any_of(found.unused, [](const std::string& name) {
+    return name.ends_with("relative_position_index");
+  });
+}
+
 /// Of files under timm's names, plain models keep the layout's rule; timm's code for these families
-/// has its own. NaFlex resamples its table to any image, so the table does not tell the size.
-void apply_timm_rules(const Layout& layout, ModelConfig& c) {
+/// has its own. NaFlex resamples its table to any image, so the table does not tell the size. Files
+/// of BEiT's authors have timm's names and an index into the table as well.
+void apply_timm_rules(const Interpretation& found, ModelConfig& c) {
+  const Layout& layout = *found.layout;
   const bool family = c.encoder.attention == AttentionKind::kTalkingHeads ||
                       c.encoder.rotary.kind == RotaryKind::kLearned;
   if (layout.name == "timm" && family)
     c.embedding.position_resampling = PositionResampling::kBicubicAntialias;
   if (layout.name == "timm NaFlex")
     c.embedding.image_height = c.embedding.image_width = layout.image_size;
+  if (layout.name == "timm" && of_beits_authors(found))
+    c.encoder.relative_bias.resampling = RelativeResampling::kGeometricCubic;
 }
 
 }  // namespace
@@ -298,7 +308,7 @@ ModelConfig infer_config(const Interpretation& found, const std::string& where) 
   infer_head(reader, config);
   if (found.layout->name == "Perception Encoder") infer_perception(reader, config);
   if (config.embedding.positions == PositionKind::kLearned) infer_grid(reader, config);
-  apply_timm_rules(*found.layout, config);
+  apply_timm_rules(found, config);
   // OpenAI's loader takes 64 columns a head; its files do not say it.
   constexpr size_t kClipHeadWidth = 64;
   if (found.layout->name == "OpenAI CLIP" && config.encoder.heads == 0)

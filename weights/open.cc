@@ -82,6 +82,7 @@ ModelCard describe_bare(const Interpretation& found, const ModelConfig& inferred
                             inferred.encoder.relative_bias.kind == RelativeBiasKind::kTable;
     if (tells_size) sizes["img_size"] = std::to_string(inferred.embedding.image_height);
     result.config = config_of(known->name, sizes, file.string());
+    result.config.encoder.relative_bias.resampling = inferred.encoder.relative_bias.resampling;
     result.recipe = known->recipe;
     result.assumptions.push_back("architecture and recipe of " + known->name +
                                  ", from the file's name");

@@ -290,5 +290,20 @@ TEST(FamilyLayouts, EvaOfMaskedImagesHasItsNormAfterThePooling) {
   EXPECT_EQ(head.pooling, Pooling::kMean);
 }
 
+/// timm's names with an index into the table of offsets: files of BEiT's authors.
+TEST(FamilyLayouts, BeitOfItsAuthorsIsResampledAsTheyDo) {
+  const Folder folder;
+  RawMap tensors = timm_tensors("beit_base_patch16_224", {{"img_size", "64"}});
+  tensors["blocks.0.attn.relative_position_index"] = test::numbered({17, 17});
+  folder.write("model.safetensors", test::safetensors(tensors));
+  const auto resampling = [&] {
+    return open(folder.path()).config.encoder.relative_bias.resampling;
+  };
+  EXPECT_EQ(resampling(), RelativeResampling::kGeometricCubic);
+  folder.write("config.json", R"({"architecture": "beit_base_patch16_224", "num_classes": 7,
+    "model_args": {"embed_dim": 48, "depth": 1, "num_heads": 3, "img_size": 64}})");
+  EXPECT_EQ(resampling(), RelativeResampling::kGeometric);  // a folder of timm's
+}
+
 }  // namespace
 }  // namespace vit::weights

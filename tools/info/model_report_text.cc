@@ -102,8 +102,10 @@ std::string relative_rule(const RelativeBiasConfig& c) {
 /// Whose code does it so, where the references of a family disagree.
 std::string reference_text(const ModelConfig& c) {
   const RelativeBiasConfig& bias = c.encoder.relative_bias;
-  if (bias.kind == RelativeBiasKind::kTable)
+  if (bias.kind == RelativeBiasKind::kTable) {
+    if (bias.resampling == RelativeResampling::kGeometricCubic) return ", as its authors' code";
     return bias.resampling == RelativeResampling::kBilinear ? ", as transformers" : ", as timm";
+  }
   if (c.embedding.positions != PositionKind::kLearned) return {};
   switch (c.embedding.position_resampling) {
     case PositionResampling::kBicubicAntialias:

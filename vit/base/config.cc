@@ -84,6 +84,7 @@ constexpr Name<RelativeBiasKind> kRelativeBiases[] = {
 constexpr Name<RelativeResampling> kRelativeResamplings[] = {
     {RelativeResampling::kGeometric, "geometric"},
     {RelativeResampling::kBilinear, "bilinear"},
+    {RelativeResampling::kGeometricCubic, "geometric-cubic"},
 };
 
 // Far above any published model. A file with larger sizes is broken or hostile: sums of sizes would

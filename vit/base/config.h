@@ -66,8 +66,9 @@ enum class RelativeBiasKind {
 
 /// How a table of offsets is resampled for another resolution.
 enum class RelativeResampling {
-  kGeometric,  ///< linear between places at geometric distances: BEiT's authors and timm
-  kBilinear,   ///< as an image: transformers
+  kGeometric,       ///< linear between places at geometric distances: timm
+  kBilinear,        ///< as an image: transformers
+  kGeometricCubic,  ///< a cubic spline through the places of kGeometric: BEiT's authors
 };
 
 enum class Pooling {

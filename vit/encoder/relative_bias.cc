@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <span>
+#include <utility>
+
+#include "vit/encoder/interpolation.h"
 
 namespace vit {
 namespace {
 
 /// Distances of stored offsets from 0: 1, 1 + q, 1 + q + q², … with the q that makes the last
 /// one, of `count`, the largest new offset. As BEiT's authors and timm find it, to the bit.
-std::vector<double> geometric_places(size_t count, double largest) {
+std::vector<double> distances_of(size_t count, double largest) {
   double low = 1.01, high = 1.5, q = 0.0;
   while (high - low > 1e-6) {
     q = (low + high) / 2.0;
@@ -25,38 +29,49 @@ std::vector<double> geometric_places(size_t count, double largest) {
   return places;
 }
 
-/// `at` between rising `places`, clamped at the ends.
-OffsetTap tap_between(const std::vector<double>& places, double at) {
-  const auto above = std::upper_bound(places.begin(), places.end(), at);
-  if (above == places.begin()) return {0, 0.0};
-  const auto below = static_cast<size_t>(above - places.begin()) - 1;
-  if (above == places.end()) return {below, 0.0};
-  return {below, (at - places[below]) / (*above - places[below])};
+/// Along one axis: where the 2·from - 1 stored offsets lie, and where the 2·to - 1 new ones do.
+struct Axis {
+  std::vector<double> stored;
+  std::vector<double> wanted;
+};
+
+std::vector<double> evenly(size_t count, double first, double step) {
+  std::vector<double> places;
+  for (size_t i = 0; i < count; ++i) places.push_back(first + static_cast<double>(i) * step);
+  return places;
 }
 
-std::vector<OffsetTap> geometric_taps(size_t from, size_t to) {
-  const std::vector<double> distances = geometric_places(from - 1, static_cast<double>(to - 1));
-  std::vector<double> places{0.0};
-  for (const double distance : distances) {
-    places.insert(places.begin(), -distance);
-    places.push_back(distance);
+Axis axis_of(size_t from, size_t to, RelativeResampling resampling) {
+  const size_t inputs = 2 * from - 1, outputs = 2 * to - 1;
+  if (resampling == RelativeResampling::kBilinear) {  // half-pixel centres, no antialiasing
+    const double scale = static_cast<double>(inputs) / static_cast<double>(outputs);
+    return {evenly(inputs, 0.0, 1.0), evenly(outputs, 0.5 * scale - 0.5, scale)};
   }
-  std::vector<OffsetTap> taps;
-  for (size_t i = 0; i < 2 * to - 1; ++i)
-    taps.push_back(tap_between(places, static_cast<double>(i) - static_cast<double>(to - 1)));
-  return taps;
+  const std::vector<double> distances = distances_of(from - 1, static_cast<double>(to - 1));
+  std::vector<double> places(inputs);
+  for (size_t i = 0; i < distances.size(); ++i) {
+    places[from - 2 - i] = -distances[i];
+    places[from + i] = distances[i];
+  }
+  return {std::move(places), evenly(outputs, -static_cast<double>(to - 1), 1.0)};
 }
 
-/// Half-pixel centres, no antialiasing.
-std::vector<OffsetTap> bilinear_taps(size_t from, size_t to) {
-  const auto inputs = static_cast<double>(2 * from - 1), outputs = static_cast<double>(2 * to - 1);
-  std::vector<OffsetTap> taps;
-  for (size_t i = 0; i < 2 * to - 1; ++i) {
-    const double at =
-        std::clamp((static_cast<double>(i) + 0.5) * inputs / outputs - 0.5, 0.0, inputs - 1.0);
-    taps.push_back({static_cast<size_t>(at), at - std::floor(at)});
+/// The image of one head, row by row, read at other places: first along its rows, then down.
+std::vector<double> resample(std::span<const double> image, const Axis& down, const Axis& across,
+                             Interpolation1d curve) {
+  const size_t rows = down.stored.size(), cols = across.wanted.size();
+  std::vector<std::vector<double>> columns(cols, std::vector<double>(rows));
+  for (size_t r = 0; r < rows; ++r) {
+    const auto row = image.subspan(r * across.stored.size(), across.stored.size());
+    const std::vector<double> values = curve(across.stored, row, across.wanted);
+    for (size_t c = 0; c < cols; ++c) columns[c][r] = values[c];
   }
-  return taps;
+  std::vector<double> result(down.wanted.size() * cols);
+  for (size_t c = 0; c < cols; ++c) {
+    const std::vector<double> values = curve(down.stored, columns[c], down.wanted);
+    for (size_t r = 0; r < values.size(); ++r) result[r * cols + c] = values[r];
+  }
+  return result;
 }
 
 /// The offsets of a table are those from key to query, which is the reverse of OffsetBias.
@@ -88,11 +103,6 @@ void add_mlp(const RelativeBiasConfig& config, const RelativeBiasWeights& w, Off
 }
 
 }  // namespace
-
-std::vector<OffsetTap> offset_taps(size_t from, size_t to, RelativeResampling resampling) {
-  return resampling == RelativeResampling::kGeometric ? geometric_taps(from, to)
-                                                      : bilinear_taps(from, to);
-}
 
 Matrix relative_coordinates(RelativeBiasKind kind, GridSize grid) {
   const auto coordinate = [&](size_t index, size_t size) {
@@ -128,22 +138,20 @@ void add_relative_bias(const RelativeBiasConfig& config, const RelativeBiasWeigh
 
 Matrix resample_bias_table(const RelativeBiasConfig& config, ConstMatrixView table, GridSize to) {
   if (config.grid == to) return copy_of(table);
-  const std::vector<OffsetTap> down = offset_taps(config.grid.rows, to.rows, config.resampling);
-  const std::vector<OffsetTap> across = offset_taps(config.grid.cols, to.cols, config.resampling);
-  const size_t stored_cols = 2 * config.grid.cols - 1, class_rows = config.class_rows ? 3 : 0;
-  const size_t stored = table.rows - class_rows, offsets = down.size() * across.size();
+  const Axis down = axis_of(config.grid.rows, to.rows, config.resampling);
+  const Axis across = axis_of(config.grid.cols, to.cols, config.resampling);
+  const Interpolation1d curve = config.resampling == RelativeResampling::kGeometricCubic
+                                    ? interpolate_by_spline
+                                    : interpolate_linearly;
+  const size_t stored = down.stored.size() * across.stored.size();
+  const size_t offsets = down.wanted.size() * across.wanted.size();
+  const size_t class_rows = config.class_rows ? 3 : 0;
   Matrix resampled(offsets + class_rows, table.cols);
-  for (size_t i = 0; i < offsets; ++i) {
-    const auto [y, below] = down[i / across.size()];
-    const auto [x, right] = across[i % across.size()];
-    for (size_t head = 0; head < table.cols; ++head) {
-      const auto at = [&, y = y, x = x](size_t dy, size_t dx, double share) {
-        return share == 0.0 ? 0.0 : share * double{table((y + dy) * stored_cols + x + dx, head)};
-      };
-      resampled(i, head) = static_cast<float>(
-          at(0, 0, (1.0 - below) * (1.0 - right)) + at(0, 1, (1.0 - below) * right) +
-          at(1, 0, below * (1.0 - right)) + at(1, 1, below * right));
-    }
+  std::vector<double> image(stored);
+  for (size_t head = 0; head < table.cols; ++head) {
+    for (size_t i = 0; i < stored; ++i) image[i] = double{table(i, head)};
+    const std::vector<double> values = resample(image, down, across, curve);
+    for (size_t i = 0; i < offsets; ++i) resampled(i, head) = static_cast<float>(values[i]);
   }
   for (size_t i = 0; i < class_rows; ++i)
     std::copy_n(table.row(stored + i), table.cols, resampled.view().row(offsets + i));

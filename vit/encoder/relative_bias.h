@@ -25,15 +25,6 @@ void add_relative_bias(const RelativeBiasConfig& config, const RelativeBiasWeigh
 /// A table [offsets (+ 3), heads] for another grid; the rows of the class token stay.
 Matrix resample_bias_table(const RelativeBiasConfig& config, ConstMatrixView table, GridSize to);
 
-/// What an output reads, along one axis: two inputs.
-struct OffsetTap {
-  size_t input;  ///< and the one after it
-  double share;  ///< of the one after it
-};
-
-/// For each offset -(to - 1) … to - 1 of an axis, where it lies among 2·from - 1 stored ones.
-std::vector<OffsetTap> offset_taps(size_t from, size_t to, RelativeResampling resampling);
-
 /// The inputs of the MLP: for each offset (rows first), a number for rows and one for columns.
 Matrix relative_coordinates(RelativeBiasKind kind, GridSize grid);
 
