@@ -6,7 +6,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/paths.h"
 #include "tests/tools/index/index_call.h"
 #include "tools/draw/canvas.h"
 
@@ -131,21 +130,6 @@ TEST_F(SearchProgram, RefusesWrongUsage) {
   EXPECT_EQ(search_index(index_, {"-", "a"}).status, 2);
   EXPECT_EQ(search_index(index_, {"image:"}).status, 2);
   EXPECT_EQ(search_index(index_, {"a", "-o", folder_.path("a.txt")}).status, 2);
-}
-
-/// Text search with a two-tower reference case that is not part of the repository's models.
-TEST(SearchText, RunsATextTower) {
-  const fs::path cases = test::shared() / "goldens" / "text";
-  if (!fs::exists(cases)) GTEST_SKIP() << "needs ../shared/goldens/text";
-  const Folder folder;
-  write_planted(folder, 3);
-  const std::string model = (cases / "hf_clip").string(), out = folder.path("a.index");
-  ASSERT_EQ(run({"index", "-m", model, folder.path("in"), "-o", out}).status, 0);
-  const Finished finished = search_index(out, {"a horse", "+", "stripes", "-", "grass", "--json"});
-  ASSERT_EQ(finished.status, 0) << finished.err;
-  const json queries = json::parse(finished.out)["queries"];
-  EXPECT_EQ(queries[0]["query"], "a horse + stripes - grass");
-  EXPECT_EQ(queries[0]["results"].size(), 3u);
 }
 
 }  // namespace

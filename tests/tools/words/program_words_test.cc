@@ -1,8 +1,11 @@
 /// Classes in words, through the program: the original programs' probabilities in every command.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 
 #include "tests/support/golden.h"
 #include "tests/tools/words/words_call.h"
@@ -65,6 +68,66 @@ TEST_P(WordCases, AFileWithTheWordsInItGivesEqualAnswers) {
   const Finished again = vit(joined({"classify", "-m", baked, "--labels", "a cat"}, more));
   EXPECT_EQ(again.status, 1);
   EXPECT_THAT(again.err, HasSubstr("this model has no text tower"));
+}
+
+/// A row of the reference's features of length 1, as text and image features are compared.
+std::vector<double> feature(const test::GoldenTensor& tensor, size_t row) {
+  const size_t width = tensor.shape.back();
+  const auto first = tensor.values.begin() + static_cast<std::ptrdiff_t>(row * width);
+  return {first, first + static_cast<std::ptrdiff_t>(width)};
+}
+
+double cosine(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto dot = [](const auto& x, const auto& y) {
+    return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+  };
+  return dot(a, b) / std::sqrt(dot(a, a) * dot(b, b));
+}
+
+TEST_P(WordCases, SearchRanksImagesByTheReferencesCosines) {
+  const std::string index = folder.path("photos.index");
+  const Finished indexed =
+      on_model("index", joined(all_images(), {"-q", "--threads", "1", "-o", index}));
+  ASSERT_EQ(indexed.status, 0) << indexed.err;
+  std::vector<std::string> texts;
+  std::vector<size_t> numbers;  // of the reference's prompts; an empty one cannot be searched for
+  for (size_t i = 0; i < prompts["prompts"].size(); ++i)
+    if (const auto text = prompts["prompts"][i].get<std::string>(); !text.empty()) {
+      texts.push_back(text);
+      numbers.push_back(i);
+    }
+  std::vector<std::string> arguments{"search", index, "--json", "-q"};
+  arguments.insert(arguments.end(), texts.begin(), texts.end());
+  for (const auto& more : {"+", texts[1].c_str(), "-", texts[2].c_str()})
+    arguments.emplace_back(more);
+  const Finished finished = vit(arguments);
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const json queries = json::parse(finished.out)["queries"];
+  ASSERT_EQ(queries.size(), texts.size());
+
+  const auto golden = test::read_golden(test::text_case(GetParam()) / "expected.safetensors");
+  const auto& of_texts = golden.at("text.features_normalized");
+  const auto& of_images = golden.at("image.features_normalized");
+  for (size_t t = 0; t < texts.size(); ++t) {
+    std::vector<double> wanted = feature(of_texts, numbers[t]);
+    if (t + 1 == texts.size()) {  // the sum of three
+      const auto added = feature(of_texts, 1), taken = feature(of_texts, 2);
+      for (size_t i = 0; i < wanted.size(); ++i) wanted[i] += added[i] - taken[i];
+    }
+    double last = 1.0;
+    for (const json& hit : queries[t]["results"]) {
+      const std::string name = fs::path(hit["path"].get<std::string>()).filename().string();
+      SCOPED_TRACE(queries[t]["query"].get<std::string>() + ", " + name);
+      const auto& names = prompts["images"];
+      const auto at = std::ranges::find(names, json(name));
+      ASSERT_NE(at, names.end());
+      const auto number = static_cast<size_t>(at - names.begin());
+      EXPECT_NEAR(hit["score"].get<double>(), cosine(wanted, feature(of_images, number)), 1e-5);
+      EXPECT_LE(hit["score"].get<double>(), last);
+      last = hit["score"].get<double>();
+    }
+    EXPECT_EQ(queries[t]["results"].size(), prompts["images"].size());
+  }
 }
 
 std::string name_of(const testing::TestParamInfo<const char*>& info) {
