@@ -21,7 +21,8 @@ constexpr std::string_view kStyle =
     "small{color:var(--faint);overflow-wrap:anywhere}p{margin:8px 0 0}";
 
 bool is_picture(std::string_view name) {
-  return name.ends_with(".png") || name.ends_with(".jpg") || name.ends_with(".jpeg");
+  return name.ends_with(".png") || name.ends_with(".jpg") || name.ends_with(".jpeg") ||
+         name.ends_with(".svg");
 }
 
 std::string entry_html(const IndexEntry& entry) {
@@ -42,10 +43,11 @@ std::string index_page(const std::string& model, const std::vector<IndexEntry>& 
       "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>" +
       html_escaped(model) + ": attention</title>\n<style>" + std::string(kStyle) +
-      "</style>\n<h1>Attention <span>" + html_escaped(model) + ", " +
-      std::to_string(entries.size()) + " images</span></h1>\n<ul>\n";
+      "</style>\n<main>\n<h1>Attention <span>" + html_escaped(model) + ", " +
+      std::to_string(entries.size()) + (entries.size() == 1 ? " image" : " images") +
+      "</span></h1>\n<ul>\n";
   for (const IndexEntry& entry : entries) html += entry_html(entry);
-  return html + "</ul>\n</html>\n";
+  return html + "</ul>\n</main>\n</html>\n";
 }
 
 }  // namespace vit::tools

@@ -99,6 +99,7 @@ std::vector<TokenMap> relevance_maps(const Classifier& classifier, const ImageAn
                                             .query = query,
                                             .fusion = settings.fusion,
                                             .first_layer = settings.start_layer});
+  const std::vector<float> probabilities = classifier.probabilities(analysis.maps.output);
   std::vector<TokenMap> maps;
   for (size_t i = 0; i < classes.size(); ++i) {
     const bool named = classes[i] < classifier.labels().size();
@@ -110,6 +111,7 @@ std::vector<TokenMap> relevance_maps(const Classifier& classifier, const ImageAn
     else
       maps.push_back({"relevance for " + label, fused_name(settings.fusion, analysis.maps.heads),
                       std::move(found[i])});
+    maps.back().target = {classes[i], label, probabilities[classes[i]]};
   }
   return maps;
 }

@@ -1,6 +1,7 @@
 /// Maps and matrices of one image.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct TokenMap {
   std::string layer;  ///< "layer 11", "pool", "rollout", "relevance"
   std::string head;   ///< "head 2", "mean of 3 heads"
   std::vector<float> tokens;
+  std::optional<Prediction> target{};  ///< the class that relevance explains
 };
 
 /// The maps of one image, in rows: a row per layer, a column per head.

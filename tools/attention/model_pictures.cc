@@ -35,18 +35,18 @@ std::string ending_of(const AttentionSettings& settings) {
   return std::filesystem::path(settings.output).extension().string();
 }
 
-Image draw_positions(const std::string& model, const Matrix& similarity, GridSize grid,
-                     const LookSettings& look) {
+Picture draw_positions(const std::string& model, const Matrix& similarity, GridSize grid,
+                       const LookSettings& look) {
   const size_t cell = std::max<size_t>(
       1, 1100 / (std::max(grid.rows, grid.cols) * (std::max(grid.rows, grid.cols) + 1)));
   const size_t tile_x = (grid.cols + 1) * cell, tile_y = (grid.rows + 1) * cell;
   const Box maps{kMargin + 22, kHeadingHeight + 22, grid.cols * tile_x, grid.rows * tile_y};
-  Image picture =
-      blank(maps.x + maps.width + kBarWidth + 2 * kMargin, maps.y + maps.height + kMargin);
-  draw_heading(picture,
-               {"Position embeddings", model + ", cosine similarity of each patch's position to "
-                                               "all others"},
-               kMargin);
+  const Heading heading{"Position embeddings",
+                        model + ", cosine similarity of each patch's position to all others"};
+  Picture picture{blank(
+      std::max(maps.x + maps.width + kBarWidth + 2 * kMargin, heading_width(heading, kMargin)),
+      maps.y + maps.height + kMargin)};
+  draw_heading(picture, heading, kMargin);
   const float least = *std::min_element(similarity.data(), similarity.data() + similarity.size());
   const ColourScale scale{
       .colormap = look.colormap, .low = std::floor(10.0 * least) / 10.0, .high = 1.0};
@@ -82,22 +82,23 @@ Image filter_image(std::span<const float> component, const ModelConfig& config) 
   return image;
 }
 
-Image draw_filters(const std::string& model, const ModelConfig& config,
-                   const interpret::FilterComponents& found) {
+Picture draw_filters(const std::string& model, const ModelConfig& config,
+                     const interpret::FilterComponents& found) {
   constexpr size_t kCols = 7, kSpace = 10, kLabel = 16;
   const size_t factor = std::max<size_t>(1, 96 / config.embedding.patch_width);
   const size_t width = factor * config.embedding.patch_width,
                height = factor * config.embedding.patch_height;
   const size_t rows = (found.components.rows() + kCols - 1) / kCols;
-  Image picture = blank(std::max<size_t>(2 * kMargin + kCols * (width + kSpace) - kSpace, 520),
-                        kHeadingHeight + rows * (height + kSpace + kLabel) + kMargin - kSpace);
   double total = 0.0;
   for (const double share : found.share) total += share;
-  draw_heading(picture,
-               {"Patch filters", model + ", first " + std::to_string(found.share.size()) +
-                                     " principal components, " +
-                                     formatted("%.0f%%", 100.0 * total) + " of the variance"},
-               kMargin);
+  const Heading heading{"Patch filters", model + ", first " + std::to_string(found.share.size()) +
+                                             " principal components, " +
+                                             formatted("%.0f%%", 100.0 * total) +
+                                             " of the variance"};
+  Picture picture{blank(
+      std::max(2 * kMargin + kCols * (width + kSpace) - kSpace, heading_width(heading, kMargin)),
+      kHeadingHeight + rows * (height + kSpace + kLabel) + kMargin - kSpace)};
+  draw_heading(picture, heading, kMargin);
   TextLook label{.height = 8.0, .colour = kFaintInk};
   label.align = Align::kCentre;
   for (size_t i = 0; i < found.components.rows(); ++i) {

@@ -40,6 +40,7 @@ constexpr std::array kUses{
     OptionUse{"start-layer", kRollout | kRelevance},
     OptionUse{"discard", kRollout},
     OptionUse{"class", kRelevance | kPage},
+    OptionUse{"bare", kMaps, true},
     OptionUse{"threshold", kMaps, true},
     OptionUse{"clip-percentile", kMaps | kMatrix, true},
     OptionUse{"colormap", kMaps | kMatrix | kPositions, true},
@@ -126,7 +127,8 @@ void check_options(const cxxopts::ParseResult& arguments, FileKind kind, const C
     if ((use.views & bit(chosen.view)) == 0) refuse(use, chosen);
     if (use.look && numbers)
       fail_usage("--", use.option,
-                 " has no effect on numbers (.npy, .json); it applies to pictures (.png, .jpg)");
+                 " has no effect on numbers (.npy, .json); it applies to pictures (.png, .jpg, "
+                 ".svg, .pdf)");
   }
   if (arguments.count("head-fusion") && arguments.count("head"))
     fail_usage(

@@ -50,19 +50,36 @@ bool is_clipped(std::span<const float> patches, const ColourScale& scale) {
   return *std::ranges::max_element(patches) > scale.high * (1.0 + 1e-6);
 }
 
-Image draw_one(const std::string& model, const ImageAnalysis& analysis, const MapSheet& sheet,
-               const LookSettings& look) {
+std::string said(const Prediction& prediction) {
+  return prediction.label + "  " +
+         formatted("%.1f%%", 100.0 * static_cast<double>(prediction.probability));
+}
+
+/// A map of a class is called after it, not after the answer.
+Heading heading_of(const std::string& model, const ImageAnalysis& analysis, const TokenMap& map) {
+  Heading heading{answer_text(model, analysis), model};
+  if (!map.target) return {heading.title, model + ", " + map.layer + ", " + map.head};
+  heading.detail += ", relevance, " + map.head;
+  if (!analysis.predictions.empty() && map.target->index != analysis.predictions.front().index)
+    heading.detail += ", the answer is " + heading.title;
+  heading.title = said(*map.target);
+  return heading;
+}
+
+Picture draw_one(const std::string& model, const ImageAnalysis& analysis, const MapSheet& sheet,
+                 const LookSettings& look) {
   const TokenMap& map = sheet.rows.front().front();
   const Image& view = analysis.view;
   const auto patches = patches_of(analysis, map);
   const ColourScale scale = scale_for(patches, map, look);
   const bool relevance = map.layer.starts_with("relevance");
 
-  Image picture = blank(2 * kMargin + 2 * view.width + 2 * kGap + kBarWidth,
-                        kHeadingHeight + kMargin + view.height);
-  Heading heading{answer_text(model, analysis), model + ", " + map.layer + ", " + map.head};
+  Heading heading = heading_of(model, analysis, map);
   heading.detail += ", query " + describe(sheet.query);
   if (!relevance) heading.detail += prefix_text(analysis, map);
+  Picture picture{blank(std::max(2 * kMargin + 2 * view.width + 2 * kGap + kBarWidth,
+                                 heading_width(heading, kMargin)),
+                        kHeadingHeight + kMargin + view.height)};
   draw_heading(picture, heading, kMargin);
 
   Image plain = view;
@@ -88,21 +105,24 @@ size_t tile_edge(size_t cols) {
   return std::clamp<size_t>(1640 / std::max<size_t>(cols, 1), 112, 240);
 }
 
+constexpr TextLook kTileLook{.height = 10.0, .colour = kFaintInk};
+
 /// The arrangement of a sheet: the longer of layers and heads goes across.
 struct SheetPlan {
   size_t layers = 0;
   size_t heads = 0;
   size_t width = 0;  // of a tile
   size_t height = 0;
+  size_t left = kMargin, top = kHeadingHeight + 24;
 
-  static constexpr size_t kLeft = 80, kTop = kHeadingHeight + 24, kSpace = 6;
+  static constexpr size_t kSpace = 6;
 
   bool layers_across() const { return layers > heads; }
   size_t cols() const { return layers_across() ? layers : heads; }
   size_t rows() const { return layers_across() ? heads : layers; }
   Box tile(size_t layer, size_t head) const {
     const size_t col = layers_across() ? layer : head, row = layers_across() ? head : layer;
-    return {kLeft + col * (width + kSpace), kTop + row * (height + kSpace), width, height};
+    return {left + col * (width + kSpace), top + row * (height + kSpace), width, height};
   }
 };
 
@@ -111,50 +131,92 @@ const std::vector<TokenMap>& longest_row(const MapSheet& sheet) {
   return *std::ranges::max_element(sheet.rows, {}, &std::vector<TokenMap>::size);
 }
 
-SheetPlan plan_sheet(const MapSheet& sheet, const Image& view) {
+std::string head_label(const TokenMap& map) {
+  return map.target ? said(*map.target) : map.head;
+}
+
+/// Names of the rows of tiles; none where one row needs no name.
+std::vector<std::string> row_names(const MapSheet& sheet, const SheetPlan& plan) {
+  std::vector<std::string> names;
+  if (plan.layers_across()) {
+    if (plan.heads == 1) return {};
+    for (const TokenMap& map : longest_row(sheet)) names.push_back(head_label(map));
+  } else {
+    if (sheet.rows.front().front().target) return {};
+    for (const auto& row : sheet.rows) names.push_back(row.front().layer);
+  }
+  return names;
+}
+
+std::vector<std::string> column_names(const MapSheet& sheet, const SheetPlan& plan) {
+  std::vector<std::string> names;
+  if (plan.layers_across()) {
+    for (const auto& row : sheet.rows) names.push_back(row.front().layer);
+  } else {
+    for (const TokenMap& map : longest_row(sheet)) names.push_back(head_label(map));
+  }
+  return names;
+}
+
+SheetPlan plan_sheet(const MapSheet& sheet, const Image& view, bool bare) {
   SheetPlan plan{.layers = sheet.rows.size(), .heads = longest_row(sheet).size()};
   plan.width = tile_edge(plan.cols());
   plan.height = std::max<size_t>(plan.width * view.height / view.width, 1);
+  if (bare) {
+    plan.left = plan.top = 0;
+    return plan;
+  }
+  constexpr size_t kWidestName = 300;
+  size_t widest = 0;
+  for (const std::string& name : row_names(sheet, plan))
+    widest = std::max(widest, text_width(name, kTileLook) + 10);
+  plan.left = kMargin + std::min(widest, kWidestName);
   return plan;
 }
 
 /// Names of layers and heads, above the tiles and to their left.
-void label_sheet(Image& picture, const MapSheet& sheet, const SheetPlan& plan) {
-  const TextLook left{.height = 10.0, .colour = kFaintInk};
-  TextLook top = left;
-  top.align = Align::kCentre;
-  const auto above = [&](const std::string& name, const Box& tile) {
-    draw_text(picture, fitting(name, plan.width + SheetPlan::kSpace, top),
-              static_cast<double>(tile.x) + static_cast<double>(tile.width) / 2.0,
-              SheetPlan::kTop - 8.0, top);
-  };
-  const auto beside = [&](const std::string& name, const Box& tile) {
-    draw_text(picture, fitting(name, SheetPlan::kLeft - kMargin, left), kMargin,
-              static_cast<double>(tile.y) + static_cast<double>(tile.height) / 2.0 + 4.5, left);
-  };
-  for (size_t layer = 0; layer < plan.layers; ++layer) {
-    const std::string& name = sheet.rows[layer].front().layer;
-    plan.layers_across() ? above(name, plan.tile(layer, 0)) : beside(name, plan.tile(layer, 0));
-  }
-  for (size_t head = 0; head < plan.heads; ++head) {
-    const std::string& name = longest_row(sheet)[head].head;
-    plan.layers_across() ? beside(plan.heads == 1 ? "" : name, plan.tile(0, head))
-                         : above(name, plan.tile(0, head));
-  }
+void label_sheet(Picture& picture, const MapSheet& sheet, const SheetPlan& plan) {
+  TextLook centred = kTileLook;
+  centred.align = Align::kCentre;
+  const auto across = column_names(sheet, plan), down = row_names(sheet, plan);
+  const auto pitch_x = static_cast<double>(plan.width + SheetPlan::kSpace),
+             pitch_y = static_cast<double>(plan.height + SheetPlan::kSpace);
+  for (size_t i = 0; i < across.size(); ++i)
+    draw_within(picture, across[i], plan.width,
+                static_cast<double>(plan.left) + static_cast<double>(i) * pitch_x +
+                    0.5 * static_cast<double>(plan.width),
+                static_cast<double>(plan.top) - 8.0, centred);
+  for (size_t i = 0; i < down.size(); ++i)
+    draw_within(picture, down[i], plan.left - kMargin - 8, kMargin,
+                static_cast<double>(plan.top) + static_cast<double>(i) * pitch_y +
+                    0.5 * static_cast<double>(plan.height) + 4.5,
+                kTileLook);
 }
 
-Image draw_sheet(const std::string& model, const ImageAnalysis& analysis, const MapSheet& sheet,
-                 const LookSettings& look) {
-  const SheetPlan plan = plan_sheet(sheet, analysis.view);
+Heading sheet_heading(const std::string& model, const ImageAnalysis& analysis,
+                      const MapSheet& sheet, const SheetPlan& plan) {
+  const TokenMap& first = sheet.rows.front().front();
+  std::string detail = model;
+  if (first.target) detail += ", relevance";
+  detail += ", query " + describe(sheet.query);
+  if (plan.heads == 1) detail += ", " + first.head;
+  return {answer_text(model, analysis), detail + ", each map with its own colours"};
+}
+
+Picture draw_sheet(const std::string& model, const ImageAnalysis& analysis, const MapSheet& sheet,
+                   const LookSettings& look) {
+  const SheetPlan plan = plan_sheet(sheet, analysis.view, look.bare);
   const Image small = scaled(analysis.view, plan.width, plan.height);
   const Box last = plan.tile(plan.layers - 1, plan.heads - 1);
-  Image picture =
-      blank(std::max<size_t>(last.x + last.width + kMargin, 560), last.y + last.height + kMargin);
-  std::string detail = model + ", query " + describe(sheet.query);
-  if (plan.heads == 1) detail += ", " + sheet.rows.front().front().head;
-  draw_heading(picture, {answer_text(model, analysis), detail + ", each map with its own colours"},
-               kMargin);
-  label_sheet(picture, sheet, plan);
+  const size_t margin = look.bare ? 0 : kMargin;
+  const Heading heading = sheet_heading(model, analysis, sheet, plan);
+  const size_t least = look.bare ? 0 : heading_width(heading, kMargin);
+  Picture picture{
+      blank(std::max(last.x + last.width + margin, least), last.y + last.height + margin)};
+  if (!look.bare) {
+    draw_heading(picture, heading, kMargin);
+    label_sheet(picture, sheet, plan);
+  }
   for (size_t layer = 0; layer < plan.layers; ++layer)
     for (size_t head = 0; head < sheet.rows[layer].size(); ++head) {
       const TokenMap& map = sheet.rows[layer][head];
@@ -165,6 +227,15 @@ Image draw_sheet(const std::string& model, const ImageAnalysis& analysis, const 
       paste(drawn, tile.x, tile.y, picture);
     }
   return picture;
+}
+
+/// The map over the image, as large as the image.
+Picture draw_bare(const ImageAnalysis& analysis, const MapSheet& sheet, const LookSettings& look) {
+  const TokenMap& map = sheet.rows.front().front();
+  Picture drawn{draw_overlay(analysis.view, analysis, map,
+                             scale_for(patches_of(analysis, map), map, look), look)};
+  mark_query(drawn, sheet.query, analysis.maps.layout.grid);
+  return drawn;
 }
 
 }  // namespace
@@ -181,9 +252,10 @@ ColourScale scale_for(std::span<const float> patches, const TokenMap& map,
   return scale;
 }
 
-Image draw_maps(const std::string& model, const ImageAnalysis& analysis, const MapSheet& sheet,
-                const LookSettings& look) {
+Picture draw_maps(const std::string& model, const ImageAnalysis& analysis, const MapSheet& sheet,
+                  const LookSettings& look) {
   const bool one = sheet.rows.size() == 1 && sheet.rows.front().size() == 1;
+  if (one && look.bare) return draw_bare(analysis, sheet, look);
   return one ? draw_one(model, analysis, sheet, look) : draw_sheet(model, analysis, sheet, look);
 }
 

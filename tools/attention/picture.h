@@ -9,12 +9,12 @@
 namespace vit::tools {
 
 /// The image, the map laid over it, a colour bar and a title; several maps: a labelled sheet.
-Image draw_maps(const std::string& model, const ImageAnalysis& analysis, const MapSheet& sheet,
-                const LookSettings& look);
+Picture draw_maps(const std::string& model, const ImageAnalysis& analysis, const MapSheet& sheet,
+                  const LookSettings& look);
 
 /// Matrices with queries down and keys across, prefix tokens set apart by a line.
-Image draw_matrices(const std::string& model, const ImageAnalysis& analysis,
-                    const std::vector<std::vector<TokenMatrix>>& sheet, const LookSettings& look);
+Picture draw_matrices(const std::string& model, const ImageAnalysis& analysis,
+                      const std::vector<std::vector<TokenMatrix>>& sheet, const LookSettings& look);
 
 /// Colours from 0 to the largest number below the percentile, of patches alone.
 ColourScale scale_for(std::span<const float> patches, const LookSettings& look);

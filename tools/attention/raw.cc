@@ -37,6 +37,9 @@ Json map_json(const interpret::TokenLayout& layout, const TokenMap& map) {
   Json json{{"layer", map.layer}, {"head", map.head}, {"prefix", Json::object()}};
   for (size_t i = 0; i < layout.first_patch(); ++i)
     json["prefix"][interpret::token_name(layout, i)] = map.tokens[i];
+  if (const auto& target = map.target)
+    json["class"] = {
+        {"index", target->index}, {"label", target->label}, {"probability", target->probability}};
   const auto patches = interpret::patches_of(layout, map.tokens);
   json["patches"] = Json::array();
   for (size_t row = 0; row < layout.grid.rows; ++row) {

@@ -99,6 +99,7 @@ LookSettings parse_look(const cxxopts::ParseResult& arguments) {
   look.alpha = parse_range("--alpha", text("alpha"), 0.0, 1.0);
   look.colormap = parse_choice<Colormap>("--colormap", text("colormap"));
   look.upsampling = parse_choice<Upsampling>("--upsample", text("upsample"));
+  look.bare = arguments.count("bare") != 0;
   return look;
 }
 
@@ -107,6 +108,8 @@ FileKind kind_of(const std::string& output) {
   return choose_by_ending<FileKind>(output, {{".png", kPicture},
                                              {".jpg", kPicture},
                                              {".jpeg", kPicture},
+                                             {".svg", kPicture},
+                                             {".pdf", kPicture},
                                              {".html", kPage},
                                              {".npy", kNumpy},
                                              {".json", kJson}});
@@ -196,6 +199,7 @@ void add_picture_options(cxxopts::Options& options) {
           {"matrix", "the attention matrix: a row per query, a column per key"},
           {"positions-similarity", "similarity of the position embeddings (takes no image)"},
           {"filters", "principal components of the patch projection (takes no image)"},
+          {"bare", "the map over the image alone, without title, colour bar and margins"},
           {"threshold", "outline around the fewest patches that hold this share of the mass",
            text(), "M"},
           {"clip-percentile", "percentile of the patches that gets the last colour",
@@ -227,14 +231,14 @@ Query parse_query(std::string_view text) {
 
 void add_attention_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
-  options.add_options(
-      "", {
-              {"m,model", kModelHelp, text(), "MODEL"},
-              {"o,output",
-               "a picture (.png, .jpg), an interactive page (.html), or numbers (.npy, .json); "
-               "for several images OUT-NAME each, and an index page",
-               text(), "OUT"},
-          });
+  options.add_options("", {
+                              {"m,model", kModelHelp, text(), "MODEL"},
+                              {"o,output",
+                               "a picture (.png, .jpg, .svg, .pdf), an interactive page (.html), "
+                               "or numbers (.npy, .json); "
+                               "for several images OUT-NAME each, and an index page",
+                               text(), "OUT"},
+                          });
   add_map_options(options);
   add_picture_options(options);
   add_quiet_option(options);

@@ -41,6 +41,7 @@ struct LookSettings {
   Colormap colormap = Colormap::kInferno;
   double alpha = 0.6;
   Upsampling upsampling = Upsampling::kBicubic;
+  bool bare = false;  ///< nothing but the map over the image
 };
 
 struct AttentionSettings {

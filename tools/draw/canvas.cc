@@ -5,6 +5,7 @@
 #include <opencv2/imgproc.hpp>
 
 #include "patch/image/codecs.h"
+#include "tools/draw/vector_file.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -65,12 +66,31 @@ void disc(Image& image, double x, double y, double radius, Colour colour, double
     }
 }
 
+void polyline(Image& image, std::span<const Place> places, double thickness, Colour colour) {
+  if (places.size() == 1) disc(image, places[0].x, places[0].y, 2.0 * thickness, colour);
+  constexpr int kShift = 4;  // OpenCV's coordinates are sixteenths of a pixel
+  std::vector<cv::Point> points;
+  for (const Place& place : places)
+    points.emplace_back(static_cast<int>(std::lround(place.x * (1 << kShift))),
+                        static_cast<int>(std::lround(place.y * (1 << kShift))));
+  if (points.size() < 2) return;
+  cv::Mat pixels = mat_of(image);
+  cv::polylines(pixels, points, false, cv::Scalar(colour[0], colour[1], colour[2]),
+                static_cast<int>(std::lround(thickness)), cv::LINE_AA, kShift);
+}
+
 Image scaled(const Image& image, size_t width, size_t height) {
   Image out = blank(std::max<size_t>(width, 1), std::max<size_t>(height, 1));
   cv::Mat to = mat_of(out);
   const bool shrinks = width < image.width;
   cv::resize(mat_of(image), to, to.size(), 0.0, 0.0, shrinks ? cv::INTER_AREA : cv::INTER_NEAREST);
   return out;
+}
+
+std::string encode_picture(const Picture& picture, const std::string& ending) {
+  if (ending == ".svg") return svg_of(picture);
+  if (ending == ".pdf") return pdf_of(picture);
+  return encode_picture(flattened(picture), ending);
 }
 
 std::string encode_picture(const Image& image, const std::string& ending) {

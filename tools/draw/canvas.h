@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "patch/image/image.h"
 #include "tools/draw/colormap.h"
@@ -35,6 +37,13 @@ void paste(const Image& from, size_t x, size_t y, Image& onto);
 /// A filled circle with a smooth edge. `opacity` from 0 to 1.
 void disc(Image& image, double x, double y, double radius, Colour colour, double opacity = 1.0);
 
+struct Place {
+  double x = 0.0;
+  double y = 0.0;
+};
+/// Through the places, with smooth edges; a dot where there is one.
+void polyline(Image& image, std::span<const Place> places, double thickness, Colour colour);
+
 Image scaled(const Image& image, size_t width, size_t height);
 
 enum class Align { kLeft, kCentre, kRight };
@@ -46,18 +55,39 @@ struct TextLook {
   Align align = Align::kLeft;
 };
 
-/// Pixels that the text takes; characters beyond ASCII are drawn as question marks.
+/// A picture and its text. The text is drawn last, over the pixels; SVG and PDF keep it as shapes.
+struct TextLine {
+  std::string text{};
+  double x = 0.0;
+  double y = 0.0;
+  TextLook look{};
+  bool upwards = false;
+};
+struct Picture : Image {
+  std::vector<TextLine> texts{};
+};
+
+/// Pixels that the text takes.
 size_t text_width(std::string_view text, const TextLook& look);
 /// Capital letters stand on `baseline`; `x` is the left end, the centre or the right end.
-void draw_text(Image& image, std::string_view text, double x, double baseline,
+void draw_text(Picture& picture, std::string_view text, double x, double baseline,
                const TextLook& look);
 /// The same, reading upwards along the vertical line `x`, around the height `centre`.
-void draw_upwards(Image& image, std::string_view text, double x, double centre,
+void draw_upwards(Picture& picture, std::string_view text, double x, double centre,
                   const TextLook& look);
 /// Cut with "..." at the end to fit.
 std::string fitting(std::string_view text, size_t width, const TextLook& look);
+/// As large as fits, between `look` and three fifths of it.
+TextLook shrunk(std::string_view text, size_t width, const TextLook& look);
+/// Shrunk, and cut where that is not enough.
+void draw_within(Picture& picture, std::string_view text, size_t width, double x, double baseline,
+                 const TextLook& look);
+/// The pixels with the text.
+Image flattened(const Picture& picture);
 
-/// The bytes of a picture file; `ending` is ".png", ".jpg" or ".jpeg".
+/// The bytes of a picture file; `ending` is ".png", ".jpg" or ".jpeg"; with text also ".svg",
+/// ".pdf".
 std::string encode_picture(const Image& image, const std::string& ending);
+std::string encode_picture(const Picture& picture, const std::string& ending);
 
 }  // namespace vit::tools

@@ -74,7 +74,7 @@ std::string contact_sheet_html(const ContactSheet& sheet, const LoadPicture& loa
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
       page_text(sheet.title) + "</title>\n<style>" + std::string(kSheetStyle) +
-      "</style></head><body>\n<h1>" + page_text(sheet.title) + "</h1>\n<p>" +
+      "</style></head><body>\n<main>\n<h1>" + page_text(sheet.title) + "</h1>\n<p>" +
       page_text(sheet.note) + "</p>\n";
   if (!folder.empty()) html += "<p>Names are those in " + page_text(folder) + "</p>\n";
   auto part = parts.begin();
@@ -84,7 +84,7 @@ std::string contact_sheet_html(const ContactSheet& sheet, const LoadPicture& loa
     for (size_t i = 0; i < group.pictures.size(); ++i) html += *part++;
     html += "</ul></section>\n";
   }
-  return html + "</body></html>\n";
+  return html + "</main></body></html>\n";
 }
 
 }  // namespace vit::tools

@@ -14,7 +14,9 @@ struct Heading {
   std::string detail;
 };
 constexpr std::size_t kHeadingHeight = 74;
+/// Pixels that a picture needs for all of it, up to 1,600.
+std::size_t heading_width(const Heading& heading, std::size_t margin);
 /// At the top of the picture, between `margin` and its right end.
-void draw_heading(Image& image, const Heading& heading, std::size_t margin);
+void draw_heading(Picture& picture, const Heading& heading, std::size_t margin);
 
 }  // namespace vit::tools

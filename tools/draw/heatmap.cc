@@ -150,28 +150,30 @@ std::vector<double> round_numbers(double low, double high) {
   return numbers;
 }
 
-void colour_bar(Image& image, const Box& box, const ColourScale& scale, const BarLabels& labels) {
+void colour_bar(Picture& picture, const Box& box, const ColourScale& scale,
+                const BarLabels& labels) {
   constexpr size_t kColours = 18;
   constexpr double kHeight = 11.0;
   const Palette colours = palette(scale.colormap);
   const size_t tip = labels.clipped ? kColours / 2 : 0;  // the bar goes on
   for (size_t y = 0; y < tip; ++y)
-    fill(image, {box.x + tip - 1 - y, box.y + y, 2 * (y + 1), 1}, colours[255]);
+    fill(picture, {box.x + tip - 1 - y, box.y + y, 2 * (y + 1), 1}, colours[255]);
   const size_t length = box.height - tip;
   for (size_t y = 0; y < length; ++y)
-    fill(image, {box.x, box.y + tip + y, kColours, 1}, colours[255 - y * 255 / (length - 1)]);
+    fill(picture, {box.x, box.y + tip + y, kColours, 1}, colours[255 - y * 255 / (length - 1)]);
   const TextLook ticks{.height = kHeight, .colour = kFaintInk};
   const double left = static_cast<double>(box.x + kColours), top = static_cast<double>(box.y + tip);
   const double bottom = top + static_cast<double>(length - 1);
   const double low = scale.low * labels.factor, high = scale.high * labels.factor;
   for (const double value : round_numbers(low, high)) {
     const double y = bottom - scale.place(value / labels.factor) * (bottom - top);
-    fill(image, {box.x + kColours, static_cast<size_t>(y), 4, 1}, kFaintInk);
+    fill(picture, {box.x + kColours, static_cast<size_t>(y), 4, 1}, kFaintInk);
     const double baseline = std::clamp(y + 0.5 * kHeight, top + kHeight, bottom + 1.0);
-    draw_text(image, formatted(labels.format.c_str(), value) + labels.unit, left + 8.0, baseline,
+    const double shown = labels.rooted ? value * value : value;
+    draw_text(picture, formatted(labels.format.c_str(), shown) + labels.unit, left + 8.0, baseline,
               ticks);
   }
-  draw_upwards(image, labels.title, static_cast<double>(box.x + kBarWidth) - 8.0,
+  draw_upwards(picture, labels.title, static_cast<double>(box.x + kBarWidth) - 8.0,
                0.5 * (top + bottom), ticks);
 }
 

@@ -63,10 +63,12 @@ struct BarLabels {
   std::string format = "%.3g";
   double factor = 1.0;
   std::string unit{};
+  bool rooted = false;   ///< the scale is of square roots; the numbers are not
   bool clipped = false;  ///< numbers beyond `high` exist: the bar ends in a tip
 };
 constexpr size_t kBarWidth = 112;  ///< with its labels
-void colour_bar(Image& image, const Box& box, const ColourScale& scale, const BarLabels& labels);
+void colour_bar(Picture& picture, const Box& box, const ColourScale& scale,
+                const BarLabels& labels);
 
 /// Three to seven multiples of 1, 2 or 5 times a power of ten, between two numbers.
 std::vector<double> round_numbers(double low, double high);

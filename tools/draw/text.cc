@@ -1,116 +1,101 @@
-// OpenCV's plotter font, drawn several times larger and averaged down: even strokes, smooth
-// edges, and sub-pixel positions.
+// Text of pictures: in the system's fonts, or the plotter's letters where none is installed.
 #include <algorithm>
 #include <cmath>
-#include <opencv2/imgproc.hpp>
 
 #include "tools/draw/canvas.h"
+#include "tools/draw/typesetter.h"
 #include "tools/output/unicode.h"
 
 namespace vit::tools {
 namespace {
 
-constexpr int kFont = cv::FONT_HERSHEY_SIMPLEX;
-constexpr int kOversampling = 8;
-constexpr double kCapital = 21.0;  // height of this font's capitals at scale 1
+constexpr double kSmallest = 0.6;  // of a look, when it is shrunk
 
-struct Rendered {
-  cv::Mat coverage;  // 0 to 255
-  int baseline = 0;  // row of the baseline
-  int left = 0;      // column of the text's left end
-};
-
-double font_scale(const TextLook& look) {
-  return look.height * kOversampling / kCapital;
+double exact_width(std::string_view text, const TextLook& look) {
+  return has_fonts() ? set_width(text, look) : plot_width(text, look);
 }
 
-int stroke(const TextLook& look) {
-  const double width = look.height * (look.bold ? 0.20 : 0.125) * kOversampling;
-  return std::max(1, static_cast<int>(std::lround(width)));
+/// Bytes of the first `points` characters.
+size_t bytes_of(std::string_view text, size_t points) {
+  std::string_view rest = text;
+  for (size_t i = 0; i < points && !rest.empty(); ++i) take_code_point(rest);
+  return text.size() - rest.size();
 }
 
-std::string plain(std::string_view text) {
-  std::string ascii;
-  while (!text.empty()) {
-    const auto point = take_code_point(text);
-    ascii += point && *point >= 0x20 && *point < 0x7F ? static_cast<char>(*point) : '?';
-  }
-  return ascii;
-}
-
-/// `shift` is the horizontal offset in parts of a pixel.
-Rendered render(const std::string& text, const TextLook& look, double shift) {
-  int below = 0;
-  const cv::Size size = cv::getTextSize(text, kFont, font_scale(look), stroke(look), &below);
-  constexpr int kMargin = 3;
-  const auto pixels = [](int fine) { return (fine + kOversampling - 1) / kOversampling; };
-  Rendered out;
-  out.baseline = pixels(size.height) + kMargin;
-  out.left = kMargin;
-  const cv::Size coarse(pixels(size.width) + 2 * kMargin + 1,
-                        out.baseline + pixels(below) + kMargin);
-  cv::Mat fine = cv::Mat::zeros(coarse * kOversampling, CV_8UC1);
-  const int offset = static_cast<int>(std::lround(shift * kOversampling));
-  cv::putText(fine, text, {out.left * kOversampling + offset, out.baseline * kOversampling}, kFont,
-              font_scale(look), 255, stroke(look), cv::LINE_8);
-  cv::resize(fine, out.coverage, coarse, 0.0, 0.0, cv::INTER_AREA);
-  return out;
-}
-
-void lay_on(const cv::Mat& coverage, int x, int y, Colour colour, Image& image) {
-  for (int r = 0; r < coverage.rows; ++r) {
-    const int row = y + r;
-    if (row < 0 || row >= static_cast<int>(image.height)) continue;
-    for (int c = 0; c < coverage.cols; ++c) {
-      const int col = x + c, part = coverage.at<std::uint8_t>(r, c);
-      if (part == 0 || col < 0 || col >= static_cast<int>(image.width)) continue;
-      std::uint8_t* pixel = image.row(static_cast<size_t>(row)) + 3 * col;
-      for (size_t k = 0; k < 3; ++k)
-        pixel[k] = static_cast<std::uint8_t>((pixel[k] * (255 - part) + colour[k] * part) / 255);
-    }
-  }
-}
-
-double exact_width(const std::string& text, const TextLook& look) {
-  int below = 0;
-  return cv::getTextSize(text, kFont, font_scale(look), stroke(look), &below).width /
-         static_cast<double>(kOversampling);
+size_t points_of(std::string_view text) {
+  size_t points = 0;
+  for (; !text.empty(); ++points) take_code_point(text);
+  return points;
 }
 
 }  // namespace
 
 size_t text_width(std::string_view text, const TextLook& look) {
-  return static_cast<size_t>(std::ceil(exact_width(plain(text), look)));
+  return static_cast<size_t>(std::ceil(exact_width(text, look)));
 }
 
-void draw_text(Image& image, std::string_view text, double x, double baseline,
+void draw_text(Picture& picture, std::string_view text, double x, double baseline,
                const TextLook& look) {
-  const std::string ascii = plain(text);
-  if (ascii.empty() || !std::isfinite(x) || !std::isfinite(baseline)) return;
-  const double width = exact_width(ascii, look);
-  const double part = look.align == Align::kLeft ? 0.0 : look.align == Align::kCentre ? 0.5 : 1.0;
-  const double left = x - part * width;
-  const Rendered drawn = render(ascii, look, left - std::floor(left));
-  lay_on(drawn.coverage, static_cast<int>(std::floor(left)) - drawn.left,
-         static_cast<int>(std::lround(baseline)) - drawn.baseline, look.colour, image);
+  if (text.empty() || !std::isfinite(x) || !std::isfinite(baseline)) return;
+  picture.texts.push_back({std::string(text), x, baseline, look, false});
 }
 
-void draw_upwards(Image& image, std::string_view text, double x, double centre,
+void draw_upwards(Picture& picture, std::string_view text, double x, double centre,
                   const TextLook& look) {
-  const std::string ascii = plain(text);
-  if (ascii.empty()) return;
-  const Rendered drawn = render(ascii, look, 0.0);
-  cv::Mat turned;
-  cv::rotate(drawn.coverage, turned, cv::ROTATE_90_COUNTERCLOCKWISE);
-  lay_on(turned, static_cast<int>(std::lround(x)) - drawn.baseline,
-         static_cast<int>(std::lround(centre - turned.rows / 2.0)), look.colour, image);
+  if (text.empty() || !std::isfinite(x) || !std::isfinite(centre)) return;
+  TextLook centred = look;
+  centred.align = Align::kCentre;
+  picture.texts.push_back({std::string(text), x, centre, centred, true});
 }
 
 std::string fitting(std::string_view text, size_t width, const TextLook& look) {
-  std::string cut = plain(text);
-  if (text_width(cut, look) <= width) return cut;
-  while (!cut.empty() && text_width(cut + "...", look) > width) cut.pop_back();
-  return cut + "...";
+  if (text_width(text, look) <= width) return std::string(text);
+  // The longest beginning that fits, by bisection.
+  size_t fits = 0, too_long = points_of(text);
+  const auto cut = [&](size_t points) {
+    return std::string(text.substr(0, bytes_of(text, points))) + "...";
+  };
+  while (too_long - fits > 1) {
+    const size_t middle = fits + (too_long - fits) / 2;
+    (text_width(cut(middle), look) <= width ? fits : too_long) = middle;
+  }
+  return cut(fits);
+}
+
+TextLook shrunk(std::string_view text, size_t width, const TextLook& look) {
+  const double wanted = exact_width(text, look);
+  TextLook fits = look;
+  if (wanted > static_cast<double>(width))
+    fits.height *= std::max(kSmallest, static_cast<double>(width) / wanted);
+  return fits;
+}
+
+void draw_within(Picture& picture, std::string_view text, size_t width, double x, double baseline,
+                 const TextLook& look) {
+  const TextLook fits = shrunk(text, width, look);
+  // A pixel more: the widths of shrunk letters are rounded.
+  draw_text(picture, fitting(text, width + 1, fits), x, baseline, fits);
+}
+
+double left_end(const TextLine& line) {
+  const double part = line.look.align == Align::kLeft     ? 0.0
+                      : line.look.align == Align::kCentre ? 0.5
+                                                          : 1.0;
+  const double before = part == 0.0 ? 0.0 : part * exact_width(line.text, line.look);
+  return line.upwards ? line.y + before : line.x - before;
+}
+
+Image flattened(const Picture& picture) {
+  Image image = picture;
+  const auto set = has_fonts() ? set_text : plot_text;
+  for (const TextLine& line : picture.texts) {
+    const double end = left_end(line);
+    if (line.upwards)
+      set(line.text, std::round(line.x), end, true, line.look, image);
+    else
+      set(line.text, end, std::round(line.y), false, line.look, image);
+  }
+  return image;
 }
 
 }  // namespace vit::tools

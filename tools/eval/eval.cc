@@ -98,6 +98,12 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   settings.model = parse_model_settings(arguments);
   settings.data = arguments.unmatched().front();
   if (arguments.count("output")) settings.output = arguments["output"].as<std::string>();
+  for (const char* ending : {".txt", ".csv", ".json", ".png", ".jpg", ".pdf", ".htm", ".md"})
+    if (settings.output.ends_with(ending))
+      fail_usage(
+          "option '--output' got '", settings.output,
+          "', expected a folder, or a name that ends in .html for the page alone",
+          std::string_view(ending) == ".json" ? "; --json writes JSON to standard output" : "");
   settings.evaluation.worst = parse_count("--worst", arguments["worst"].as<std::string>(), 0, 1000);
   if (arguments.count("tta"))
     settings.evaluation.views = parse_choice<Views>("--tta", arguments["tta"].as<std::string>());
@@ -155,8 +161,15 @@ void check_model(const Settings& settings, const Classifier& classifier) {
 }
 
 /// The classes, or groups of them, that the labels of images name.
-ClassNames truths(const Classifier& classifier, const std::optional<Groups>& groups) {
-  const ClassNames names = class_names(classifier);
+ClassNames truths(const Settings& settings, const Classifier& classifier,
+                  const std::optional<Groups>& groups) {
+  // By its file: the user's models of one architecture would all have the same name.
+  const std::filesystem::path model = settings.model.model;
+  std::error_code ignored;
+  const ClassNames names(
+      std::filesystem::is_regular_file(model, ignored) ? model.filename().string()
+                                                       : classifier.name(),
+      classifier.labels(), classifier.config().head.classes, classifier.wordnet_ids());
   return groups ? names.grouped(groups->names(), groups->group_of()) : names;
 }
 
@@ -180,7 +193,7 @@ int run(const cxxopts::ParseResult& arguments) {
   const Classifier classifier = load_with_classes(settings.model);
   check_model(settings, classifier);
   const auto groups = make_groups(settings.groups, classifier, settings.model.quiet);
-  const ClassNames names = truths(classifier, groups);
+  const ClassNames names = truths(settings, classifier, groups);
   check_all_outputs(settings);
   patch::PixelBudget budget(settings.model.max_pixels);
   const LabelledFiles files = open_labelled(settings.data, names, settings.model.decoding(&budget));

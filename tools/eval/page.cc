@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "tools/draw/heatmap.h"
+#include "tools/eval/matrix.h"
 #include "tools/eval/page_style.h"
 #include "tools/eval/report.h"
 #include "tools/output/file.h"
@@ -43,7 +44,18 @@ std::string figures_html(const Tally& tally) {
          "</ul>\n";
 }
 
+std::string curves_html(const EvaluationReport& report) {
+  if (report.curves == nullptr) return "";
+  return "<figure><h2>Training</h2><img alt=\"Loss, accuracy and learning rate by epoch\" "
+         "src=\"data:image/png;base64," +
+         base64(encode_picture(*report.curves, ".png")) + "\"></figure>\n";
+}
+
 std::string confusion_html(const EvaluationReport& report) {
+  if (report.evaluation.tally.occurring().size() > kMostInPicture)
+    return "<figure><h2>Confusion matrix</h2><p class=\"faint\">Rows are the true classes, columns "
+           "what they were taken for; colours are shares of a row.</p>" +
+           matrix_html(report) + "</figure>\n";
   return "<figure><h2>Confusion matrix</h2><p class=\"faint\">Rows are the true classes; colours "
          "are shares of a row.</p><img alt=\"Confusion matrix\" src=\"data:image/png;base64," +
          base64(encode_picture(confusion_picture(report), ".png")) + "\"></figure>\n";
@@ -179,12 +191,12 @@ std::string evaluation_page(const EvaluationReport& report, const ReadImage& rea
   return "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>" +
          model + " on " + data + "</title>\n<style>" + std::string(kEvaluationStyle) +
-         "</style>\n<h1>" + model + "</h1>\n<p class=\"faint\">on " + data + ": " +
+         "</style>\n<main>\n<h1>" + model + "</h1>\n<p class=\"faint\">on " + data + ": " +
          format_count(tally.images()) + " images of " + format_count(tally.classes_with_images()) +
-         " classes</p>\n" + figures_html(tally) + "<div class=\"pair\">\n" +
+         " classes</p>\n" + figures_html(tally) + curves_html(report) + "<div class=\"pair\">\n" +
          confusion_html(report) + "<div>\n" + reliability_html(tally) + confusions_html(report) +
          "</div>\n</div>\n" + mistakes_html(report, read) + classes_html(report) +
-         failures_html(report.evaluation) + "<script>" + std::string(kEvaluationScript) +
+         failures_html(report.evaluation) + "</main>\n<script>" + std::string(kEvaluationScript) +
          "</script>\n</html>\n";
 }
 

@@ -50,6 +50,12 @@ svg text { fill: var(--faint); font-size: 11px; }
     var(--soft); }
 .wrong { --colour: var(--wrong); } .right { --colour: var(--right); }
 .cards .faint { font-size: 11.5px; line-height: 1.35; margin-top: 6px; }
+.matrix canvas { display: block; width: 100%; aspect-ratio: 1; margin-top: 10px; cursor: crosshair;
+  touch-action: none; border-radius: 6px; }
+.matrix canvas:focus-visible { outline: 2px solid var(--right); outline-offset: 2px; }
+.matrix p { margin-top: 6px; min-height: 1.4em; }
+.matrix button { font: inherit; color: var(--ink); background: var(--soft); border: 1px solid var(--rule);
+  border-radius: 6px; min-width: 2.2em; padding: 2px 8px; cursor: pointer; }
 .scroll { overflow: auto; max-height: 78vh; margin-top: 8px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 14px; }
 th { position: sticky; top: 0; background: var(--card); color: var(--faint); font-size: 12px;

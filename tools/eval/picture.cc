@@ -76,12 +76,44 @@ Layout lay_out(const EvaluationReport& report, const std::vector<size_t>& classe
     for (const size_t i : classes)
       layout.labels = std::max(layout.labels, text_width(report.names.label(i), layout.look));
   layout.labels = std::min(layout.labels, kLongestLabel);
-  layout.left = kMargin + 18 + layout.labels + 8;
+  constexpr size_t kNumbers = 28;  // ticks instead of labels
+  layout.left = kMargin + 18 + (layout.labels != 0 ? layout.labels : kNumbers) + 8;
   layout.top = kMargin + 34;
   return layout;
 }
 
-void draw_cells(const Cells& cells, const Layout& layout, Image& image) {
+/// Among many classes a cell is hardly a pixel: a dot around it is seen.
+void draw_dots(const Cells& cells, const Layout& layout, Image& image) {
+  constexpr size_t kDot = 4;
+  const size_t around = (kDot - std::min(kDot, layout.edge)) / 2;
+  for (size_t i = 0; i < cells.shares.size(); ++i) {
+    if (cells.images[i] == 0) continue;
+    const size_t row = i / cells.side, column = i % cells.side;
+    const size_t side = layout.edge + 2 * around;
+    // The mistakes are what is looked for, so none is faint.
+    fill(image,
+         {layout.left + column * layout.edge - around, layout.top + row * layout.edge - around,
+          side, side},
+         shade(std::max(cells.shares[i], 0.35), row == column));
+  }
+}
+
+/// Places in the list of classes, counted from 0 as in confusion.csv.
+void draw_ticks(size_t classes, size_t matrix, const Layout& layout, Picture& image) {
+  const TextLook look{.height = 9.0, .colour = kFaintInk, .bold = false, .align = Align::kRight};
+  TextLook centred = look;
+  centred.align = Align::kCentre;
+  for (const double number : round_numbers(0.0, static_cast<double>(classes - 1))) {
+    const double at = (number + 0.5) * static_cast<double>(matrix) / static_cast<double>(classes);
+    const std::string text = formatted("%.0f", number);
+    draw_text(image, text, static_cast<double>(layout.left) - 6.0,
+              static_cast<double>(layout.top) + at + 4.5, look);
+    draw_text(image, text, static_cast<double>(layout.left) + at,
+              static_cast<double>(layout.top + matrix) + 16.0, centred);
+  }
+}
+
+void draw_cells(const Cells& cells, const Layout& layout, Picture& image) {
   const size_t edge = layout.edge, gap = edge >= 11 ? 1 : 0;
   const bool numbers = edge >= 38;
   for (size_t i = 0; i < cells.shares.size(); ++i) {
@@ -106,7 +138,7 @@ void draw_cells(const Cells& cells, const Layout& layout, Image& image) {
 }
 
 void draw_labels(const EvaluationReport& report, const std::vector<size_t>& classes,
-                 const Layout& layout, Image& image) {
+                 const Layout& layout, Picture& image) {
   const size_t below = layout.top + classes.size() * layout.edge + 8;
   for (size_t i = 0; i < classes.size(); ++i) {
     const std::string label = fitting(report.names.label(classes[i]), layout.labels, layout.look);
@@ -123,21 +155,27 @@ void draw_labels(const EvaluationReport& report, const std::vector<size_t>& clas
 
 }  // namespace
 
-Image confusion_picture(const EvaluationReport& report) {
+Picture confusion_picture(const EvaluationReport& report) {
   const Tally& tally = report.evaluation.tally;
   const auto classes = tally.occurring();
   const Cells cells = cells_of(tally, classes);
   const Layout layout = lay_out(report, classes, cells.side);
   const size_t matrix = cells.side * layout.edge;
   const size_t width = std::max<size_t>(layout.left + matrix + kMargin, 420);
-  Image image = blank(width, layout.top + matrix + layout.labels + kMargin + 34);
+  Picture image{blank(width, layout.top + matrix + layout.labels + kMargin + 34)};
   const std::string title =
       format_count(tally.images()) + " images, " + format_percent(tally.top1()) + " right";
   draw_text(image, title, static_cast<double>(layout.left), kMargin + 14.0,
             {.height = 11.0, .colour = kInk, .bold = true});
-  draw_cells(cells, layout, image);
+  if (layout.edge < 4)
+    draw_dots(cells, layout, image);
+  else
+    draw_cells(cells, layout, image);
   frame(image, {layout.left - 1, layout.top - 1, matrix + 2, matrix + 2}, 1, kRule);
-  if (layout.labels != 0) draw_labels(report, classes, layout, image);
+  if (layout.labels != 0)
+    draw_labels(report, classes, layout, image);
+  else
+    draw_ticks(classes.size(), matrix, layout, image);
   const TextLook axis{.height = 9.5, .colour = kFaintInk, .bold = false, .align = Align::kCentre};
   const double centre = 0.5 * static_cast<double>(matrix);
   draw_upwards(image, "true class", kMargin + 10.0, static_cast<double>(layout.top) + centre, axis);

@@ -16,8 +16,9 @@ struct EvaluationReport {
   std::string data;  ///< what the images were, as given
   const ClassNames& names;
   const Evaluation& evaluation;
-  data::SkippedFiles skipped{};  ///< of the folder of images
-  bool csv_safe = false;         ///< cells of CSV that spreadsheets would run begin with '
+  data::SkippedFiles skipped{};     ///< of the folder of images
+  bool csv_safe = false;            ///< cells of CSV that spreadsheets would run begin with '
+  const Picture* curves = nullptr;  ///< of the training, if it was this program's
 };
 
 using ReadImage = std::function<patch::Image(const LabelledImage&)>;
@@ -30,7 +31,7 @@ std::string classes_csv(const EvaluationReport& report);
 /// A row per true class, a column per predicted one, of the classes that occur.
 std::string confusion_csv(const EvaluationReport& report);
 /// The same as shares of each row. Thousands of classes are drawn several to a pixel.
-Image confusion_picture(const EvaluationReport& report);
+Picture confusion_picture(const EvaluationReport& report);
 
 /// Self-contained: pictures are in it, no network.
 std::string evaluation_page(const EvaluationReport& report, const ReadImage& read);

@@ -45,8 +45,9 @@ void add_options(cxxopts::Options& options) {
       "", {
               {"m,model", kModelHelp, text(), "MODEL"},
               {"images", "a folder of images, or one image", text(), "PATH"},
-              {"o,output", ".csv, .json, .png (plots) or .html (report) (default: a table)", text(),
-               "OUT"},
+              {"o,output",
+               ".csv, .json, .png, .svg or .pdf (plots) or .html (report) (default: a table)",
+               text(), "OUT"},
               {"limit", "most images to use", text(), "N"},
               {"importance-images",
                "images on which importance is measured by disabling each head; 0: none",
@@ -55,15 +56,20 @@ void add_options(cxxopts::Options& options) {
   add_quiet_option(options);
   add_word_options(options);
   add_model_options(options);
+  add_merge_option(options);
 }
 
 enum class OutputKind { kCsv, kJson, kPage, kPicture };
 
 OutputKind kind_of(const std::string& output) {
   using enum OutputKind;
-  return choose_by_ending<OutputKind>(
-      output,
-      {{".csv", kCsv}, {".json", kJson}, {".html", kPage}, {".png", kPicture}, {".jpg", kPicture}});
+  return choose_by_ending<OutputKind>(output, {{".csv", kCsv},
+                                               {".json", kJson},
+                                               {".html", kPage},
+                                               {".png", kPicture},
+                                               {".jpg", kPicture},
+                                               {".svg", kPicture},
+                                               {".pdf", kPicture}});
 }
 
 Settings parse_settings(const cxxopts::ParseResult& arguments) {
@@ -136,14 +142,15 @@ std::vector<fs::path> inputs_of(const Settings& settings, const std::vector<std:
   return inputs;
 }
 
-std::string bytes_for(const std::string& output, const NamedReport& named) {
+std::string bytes_for(const std::string& output, const NamedReport& named,
+                      const interpret::HeadReportBuilder& builder) {
   switch (kind_of(output)) {
     case OutputKind::kCsv:
       return heads_csv(named);
     case OutputKind::kJson:
       return heads_json(named);
     case OutputKind::kPage:
-      return heads_page(named);
+      return heads_page(named, matrix_pictures(named.report, builder.mean_attention()));
     case OutputKind::kPicture:
       break;
   }
@@ -162,7 +169,9 @@ int run(const cxxopts::ParseResult& arguments) {
   const Classifier classifier = load_classifier(settings.model);
   check_attention_size(classifier);
   std::optional<gradient::Network<float>> network;
-  if (settings.importance_images != 0 && explainable(classifier.config()))
+  const size_t merged = settings.model.classifier.merge_tokens;
+  // Merged patches have no gradient of their own.
+  if (settings.importance_images != 0 && merged == 0 && explainable(classifier.config()))
     network = load_network(settings.model, classifier);
   patch::PixelBudget budget(settings.model.max_pixels);
   Inspection inspection{.classifier = classifier,
@@ -171,13 +180,16 @@ int run(const cxxopts::ParseResult& arguments) {
                         .builder = interpret::HeadReportBuilder(classifier.config()),
                         .mutex = {}};
   inspect_all(inspection, files, settings.importance_images);
-  const NamedReport named{classifier.name(), inspection.builder.report(), found.skipped};
+  const NamedReport named{
+      classifier.name() +
+          (merged == 0 ? "" : ", merging " + std::to_string(merged) + " tokens after each layer"),
+      inspection.builder.report(), found.skipped};
   if (!settings.model.quiet) say_skipped(found.skipped);
   if (named.report.images == 0) return 1;
   if (settings.output.empty())
     write_output(heads_table(named));
   else
-    write_file(settings.output, bytes_for(settings.output, named));
+    write_file(settings.output, bytes_for(settings.output, named, inspection.builder));
   return inspection.failed ? 1 : 0;
 }
 

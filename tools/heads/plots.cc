@@ -31,7 +31,7 @@ double round_step(double most) {
   return 10.0 * power;
 }
 
-void draw_layer_numbers(Image& image, const Box& box, size_t layers) {
+void draw_layer_numbers(Picture& image, const Box& box, size_t layers) {
   const double column = static_cast<double>(box.width) / static_cast<double>(layers);
   const size_t every = layers <= 16 ? 1 : layers <= 32 ? 2 : 4;
   const double below = static_cast<double>(box.y + box.height);
@@ -44,7 +44,7 @@ void draw_layer_numbers(Image& image, const Box& box, size_t layers) {
 }
 
 /// One dot per head, as in figure 7 of the ViT paper.
-void draw_distances(Image& image, const Box& box, const HeadReport& report) {
+void draw_distances(Picture& image, const Box& box, const HeadReport& report) {
   double most = 1.0;
   for (const auto& head : report.summaries) most = std::max(most, head.distance);
   const double step = round_step(most), ceiling = step * std::ceil(most / step);
@@ -69,7 +69,7 @@ double importance(const HeadReport& report, const interpret::HeadSummary& head) 
   return report.ablated != 0 ? head.divergence : head.estimate;
 }
 
-void draw_importance(Image& image, const Box& box, const HeadReport& report) {
+void draw_importance(Picture& image, const Box& box, const HeadReport& report) {
   double most = 1e-12;
   for (const auto& head : report.summaries) most = std::max(most, importance(report, head));
   const ColourScale scale{.colormap = Colormap::kViridis, .low = 0.0, .high = most};
@@ -98,10 +98,10 @@ void draw_importance(Image& image, const Box& box, const HeadReport& report) {
 
 }  // namespace
 
-Image heads_plots(const NamedReport& named) {
+Picture heads_plots(const NamedReport& named) {
   const size_t panel = kLeft + kPlotWidth;
-  Image image = blank(3 * kMargin + 2 * panel + kBarWidth + 12,
-                      kHeadingHeight + 26 + kPlotHeight + kBottom + kMargin);
+  Picture image{blank(3 * kMargin + 2 * panel + kBarWidth + 12,
+                      kHeadingHeight + 26 + kPlotHeight + kBottom + kMargin)};
   const HeadReport& report = named.report;
   draw_heading(
       image,
@@ -113,10 +113,13 @@ Image heads_plots(const NamedReport& named) {
   const Box right{2 * kMargin + panel + kLeft, top, kPlotWidth, kPlotHeight};
   draw_text(image, "Mean attention distance (pixels), a dot per head", static_cast<double>(left.x),
             top - 12.0, kLabel);
-  draw_text(image, "Importance, heads down, layers across", static_cast<double>(right.x),
-            top - 12.0, kLabel);
   draw_distances(image, left, report);
-  draw_importance(image, right, report);
+  const bool known = report.ablated != 0 || report.estimated != 0;
+  draw_text(image,
+            known ? "Importance, heads down, layers across"
+                  : "Importance was not measured (--importance-images 0)",
+            static_cast<double>(right.x), top - 12.0, kLabel);
+  if (known) draw_importance(image, right, report);
   return image;
 }
 

@@ -2,88 +2,122 @@
 
 #include <algorithm>
 #include <cmath>
-#include <opencv2/imgproc.hpp>
 #include <sstream>
 
-#include "tools/draw/canvas.h"
+#include "tools/draw/heading.h"
+#include "tools/draw/heatmap.h"
 #include "tools/output/file.h"
 #include "tools/output/format.h"
-#include "vit/base/error.h"
 
 namespace vit::tools {
 namespace {
 
 namespace fs = std::filesystem;
+using Row = train::EpochRow;
 
-const cv::Scalar kLetters(60, 60, 60), kGridLines(225, 225, 225), kTrain(200, 120, 30),
-    kOther(40, 90, 230);
-constexpr int kWidth = 560, kHeight = 400, kMargin = 56;
+constexpr Colour kTraining{30, 110, 190}, kValidation{214, 78, 32}, kRate{13, 118, 110};
+constexpr size_t kMargin = 20, kWidth = 400, kHeight = 300, kLeft = 58, kBottom = 46, kTop = 30;
+constexpr TextLook kLabel{.height = 9.5, .colour = kFaintInk};
 
 struct Line {
   std::vector<double> values;
-  cv::Scalar colour;
-  const char* name;
+  Colour colour{};
+  const char* name = "";
 };
 
 struct Plot {
-  const char* title;
-  double low;
-  double high;
-  std::vector<Line> lines;
+  const char* title = "";
+  double high = 1.0;
+  std::vector<Line> lines{};
 };
 
-std::string rounded(double value) {
-  return formatted(value >= 10.0 ? "%.0f" : "%.2g", value);
+TextLook with(Align align, Colour colour = kFaintInk) {
+  TextLook look = kLabel;
+  look.align = align;
+  look.colour = colour;
+  return look;
 }
 
-void write(cv::Mat& image, const std::string& text, cv::Point at, const cv::Scalar& colour) {
-  cv::putText(image, text, at, cv::FONT_HERSHEY_SIMPLEX, 0.42, colour, 1, cv::LINE_AA);
-}
+/// Where a value of an epoch, counted from 0, is in the box of a plot.
+class Axes {
+ public:
+  Axes(const Box& box, double high, size_t epochs) : box_(box), high_(high), epochs_(epochs) {}
 
-void draw_frame(cv::Mat& image, const Plot& plot, size_t epochs) {
-  constexpr int kLines = 5;
-  for (int i = 0; i <= kLines; ++i) {
-    const int y = kHeight - kMargin - (kHeight - 2 * kMargin) * i / kLines;
-    cv::line(image, {kMargin, y}, {kWidth - 16, y}, kGridLines);
-    write(image, rounded(plot.low + (plot.high - plot.low) * i / kLines), {8, y + 4}, kLetters);
+  Place place(size_t epoch, double value) const {
+    const double share = std::isfinite(value) ? std::clamp(value / high_, 0.0, 1.0) : 1.0;
+    const double across =
+        epochs_ == 1 ? 0.5 : static_cast<double>(epoch) / static_cast<double>(epochs_ - 1);
+    return {static_cast<double>(box_.x) + across * static_cast<double>(box_.width - 1),
+            static_cast<double>(box_.y) + (1.0 - share) * static_cast<double>(box_.height - 1)};
   }
-  write(image, plot.title, {kMargin, 24}, kLetters);
-  write(image, "epoch", {kWidth / 2 - 16, kHeight - 12}, kLetters);
-  write(image, "1", {kMargin - 4, kHeight - kMargin + 18}, kLetters);
-  write(image, std::to_string(epochs), {kWidth - 40, kHeight - kMargin + 18}, kLetters);
+
+ private:
+  Box box_;
+  double high_;
+  size_t epochs_;
+};
+
+/// The first and the last epoch, and round numbers between them.
+std::vector<size_t> epoch_ticks(size_t epochs) {
+  std::vector<size_t> ticks{1};
+  const auto last = static_cast<double>(epochs);
+  const double apart = 0.08 * last;  // room for the numbers
+  for (const double number : round_numbers(1.0, last))
+    if (number == std::floor(number) && number - 1.0 > apart && last - number > apart)
+      ticks.push_back(static_cast<size_t>(number));
+  if (epochs > 1) ticks.push_back(epochs);
+  return ticks;
 }
 
-cv::Mat draw(const Plot& plot) {
-  cv::Mat image(kHeight, kWidth, CV_8UC3, cv::Scalar(255, 255, 255));
+void draw_axes(Picture& picture, const Box& box, const Plot& plot, const Axes& axes,
+               size_t epochs) {
+  const double below = static_cast<double>(box.y + box.height);
+  for (const double number : round_numbers(0.0, plot.high)) {
+    const double y = axes.place(0, number).y;
+    fill(picture, {box.x, static_cast<size_t>(std::lround(y)), box.width, 1}, kRule);
+    draw_text(picture, formatted("%.3g", number), static_cast<double>(box.x) - 8.0, y + 4.5,
+              with(Align::kRight));
+  }
+  for (const size_t epoch : epoch_ticks(epochs)) {
+    const double x = axes.place(epoch - 1, 0.0).x;
+    fill(picture, {static_cast<size_t>(std::lround(x)), box.y + box.height, 1, 5}, kFaintInk);
+    draw_text(picture, std::to_string(epoch), x, below + 18.0, with(Align::kCentre));
+  }
+  draw_text(picture, "epoch", static_cast<double>(box.x) + 0.5 * static_cast<double>(box.width),
+            below + 36.0, with(Align::kCentre));
+}
+
+void draw_plot(Picture& picture, const Box& box, const Plot& plot) {
   const size_t epochs = plot.lines.front().values.size();
-  draw_frame(image, plot, epochs);
-  const double across = static_cast<double>(kWidth - kMargin - 16) /
-                        static_cast<double>(std::max<size_t>(1, epochs - 1));
-  int legend = kWidth - 210;
+  const Axes axes(box, plot.high, epochs);
+  const double above = static_cast<double>(box.y) - 12.0;
+  draw_text(picture, plot.title, static_cast<double>(box.x), above, {.height = 10.0, .bold = true});
+  draw_axes(picture, box, plot, axes, epochs);
+  double right = static_cast<double>(box.x + box.width);
   for (const Line& line : plot.lines) {
-    std::vector<cv::Point> points;
-    for (size_t i = 0; i < epochs; ++i) {
-      double share = (line.values[i] - plot.low) / std::max(1e-9, plot.high - plot.low);
-      if (!std::isfinite(share)) share = 1.0;
-      points.emplace_back(static_cast<int>(kMargin + across * static_cast<double>(i)),
-                          static_cast<int>(kHeight - kMargin -
-                                           std::clamp(share, 0.0, 1.0) * (kHeight - 2 * kMargin)));
-    }
-    cv::polylines(image, points, false, line.colour, 2, cv::LINE_AA);
-    if (points.size() == 1) cv::circle(image, points.front(), 4, line.colour, -1, cv::LINE_AA);
-    write(image, line.name, {legend, 24}, line.colour);
-    legend += 90;
+    std::vector<Place> places;
+    for (size_t i = 0; i < epochs; ++i) places.push_back(axes.place(i, line.values[i]));
+    polyline(picture, places, 2.0, line.colour);
+    draw_text(picture, line.name, right, above, with(Align::kRight, line.colour));
+    right -= static_cast<double>(text_width(line.name, kLabel)) + 14.0;
   }
-  return image;
 }
 
-template <typename Field>
-std::vector<double> column(const std::vector<train::EpochRow>& history, Field field,
+std::vector<double> column(const std::vector<Row>& history, double Row::*field,
                            double factor = 1.0) {
   std::vector<double> values;
   values.reserve(history.size());
   for (const auto& row : history) values.push_back(row.*field * factor);
   return values;
+}
+
+/// The largest that is a number; something positive where there is none.
+double highest(std::initializer_list<Line> lines) {
+  double high = 0.0;
+  for (const Line& line : lines)
+    for (const double value : line.values)
+      if (std::isfinite(value)) high = std::max(high, value);
+  return high > 0.0 ? 1.05 * high : 1.0;
 }
 
 }  // namespace
@@ -99,31 +133,31 @@ void write_log(const fs::path& path, const std::vector<train::EpochRow>& history
   write_file(path, text.str());
 }
 
-void draw_curves(const fs::path& path, const std::vector<train::EpochRow>& history) {
-  if (history.empty()) return;
-  using Row = train::EpochRow;
-  const auto train_loss = column(history, &Row::train_loss);
-  const auto other_loss = column(history, &Row::validation_loss);
-  const double highest = std::max(*std::max_element(train_loss.begin(), train_loss.end()),
-                                  *std::max_element(other_loss.begin(), other_loss.end()));
-  const cv::Mat loss =
-      draw({"loss",
-            0.0,
-            std::ceil(highest * 2.0) / 2.0,
-            {{train_loss, kTrain, "training"}, {other_loss, kOther, "validation"}}});
-  const cv::Mat accuracy =
-      draw({"accuracy in %",
-            0.0,
-            100.0,
-            {{column(history, &Row::train_accuracy, 100.0), kTrain, "training"},
-             {column(history, &Row::validation_accuracy, 100.0), kOther, "validation"}}});
-  cv::Mat both;
-  cv::hconcat(loss, accuracy, both);
-  cv::cvtColor(both, both, cv::COLOR_BGR2RGB);
-  const patch::Image picture{static_cast<size_t>(both.cols),
-                             static_cast<size_t>(both.rows),
-                             {both.datastart, both.dataend}};
-  write_file(path, encode_picture(picture, ".png"));
+Picture curves_picture(const std::string& title, const std::vector<Row>& history) {
+  if (history.empty()) return {};
+  const Line train_loss{column(history, &Row::train_loss), kTraining, "training"};
+  const Line other_loss{column(history, &Row::validation_loss), kValidation, "validation"};
+  const Line rate{column(history, &Row::rate), kRate, ""};
+  const std::vector<Plot> plots{
+      {"Loss", highest({train_loss, other_loss}), {other_loss, train_loss}},
+      {"Accuracy in %",
+       100.0,
+       {{column(history, &Row::validation_accuracy, 100.0), kValidation, "validation"},
+        {column(history, &Row::train_accuracy, 100.0), kTraining, "training"}}},
+      {"Learning rate", highest({rate}), {rate}}};
+  const Row& best = *std::ranges::max_element(history, {}, &Row::validation_accuracy);
+  const Heading heading{
+      title, std::to_string(history.size()) + (history.size() == 1 ? " epoch" : " epochs") +
+                 ", best validation accuracy " + format_percent(best.validation_accuracy) +
+                 " in epoch " + std::to_string(best.epoch)};
+  Picture picture{blank(2 * kMargin + plots.size() * (kLeft + kWidth) + 8,
+                        kHeadingHeight + kTop + kHeight + kBottom)};
+  draw_heading(picture, heading, kMargin);
+  for (size_t i = 0; i < plots.size(); ++i)
+    draw_plot(picture,
+              {kMargin + i * (kLeft + kWidth) + kLeft, kHeadingHeight + kTop, kWidth, kHeight},
+              plots[i]);
+  return picture;
 }
 
 }  // namespace vit::tools

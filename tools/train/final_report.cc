@@ -7,7 +7,8 @@
 #include "tools/output/unicode.h"
 
 namespace vit::tools {
-void report_model(const TrainSettings& settings, const data::Dataset& dataset) {
+void report_model(const TrainSettings& settings, const data::Dataset& dataset,
+                  const Picture& curves) {
   const Classifier classifier = Classifier::load(settings.output, {.threads = settings.threads});
   // By its file: the user's models of one architecture would all have the same name.
   const ClassNames names(settings.output.filename().string(), classifier.labels(),
@@ -25,7 +26,10 @@ void report_model(const TrainSettings& settings, const data::Dataset& dataset) {
                                 const Answer& answer) { predictions.add(image, answer); }});
   const std::string data = "the validation images of " + settings.data.string() +
                            (dataset.split_by_us ? " (split by chance)" : "");
-  const EvaluationReport report{data, names, evaluation};
+  const EvaluationReport report{.data = data,
+                                .names = names,
+                                .evaluation = evaluation,
+                                .curves = curves.pixels.empty() ? nullptr : &curves};
   predictions.commit();
   write_evaluation(folder, report, source.read);
   write_output("\n" + evaluation_text(report) + "\nreport " +

@@ -90,7 +90,7 @@ void say_result(const TrainSettings& settings, const data::Dataset& dataset,
                           std::to_string(dataset.validation.size()) + " images") +
                ", " + format_time(figures.seconds) + ", model " +
                printable(settings.output.string()) + "\n");
-  if (!dataset.validation.empty()) report_model(settings, dataset);
+  if (!dataset.validation.empty()) report_model(settings, dataset, {});
 }
 
 /// The model to read features from, and what the new classifier may read of them.

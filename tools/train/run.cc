@@ -9,6 +9,7 @@
 
 #include "tools/cli/progress.h"
 #include "tools/cli/stop_signals.h"
+#include "tools/output/file.h"
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
@@ -92,9 +93,13 @@ class TrainingRun {
 
   void write_history() const {
     write_log(settings_.beside(".csv"), trainer_.state().history);
-    draw_curves(settings_.beside(".png"), trainer_.state().history);
+    write_file(settings_.beside(".png"), encode_picture(curves(), ".png"));
     if (settings_.events)
       write_events(settings_.beside(".tensorboard"), trainer_.state().history, events_start_);
+  }
+
+  Picture curves() const {
+    return curves_picture(settings_.output.filename().string(), trainer_.state().history);
   }
 
   /// If the best model is missing, the checkpoint's weights replace it.
@@ -229,7 +234,7 @@ class TrainingRun {
     write_output("best validation accuracy " + format_percent(best) + " on " +
                  std::to_string(dataset_.validation.size()) + " images, model " +
                  printable(settings_.output.string()) + "\n");
-    report_model(settings_, dataset_);
+    report_model(settings_, dataset_, curves());
   }
 
   const TrainSettings& settings_;

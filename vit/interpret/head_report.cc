@@ -67,10 +67,14 @@ void HeadReportBuilder::add_estimates(std::span<const double> effects) {
   ++sums_.estimated;
 }
 
+Matrix HeadReportBuilder::mean_attention() const {
+  return divided(attention_, sums_.images);
+}
+
 HeadReport HeadReportBuilder::report() const {
   HeadReport report = sums_;
   const size_t tokens = report.layout.tokens();
-  const Matrix attention = divided(attention_, report.images);
+  const Matrix attention = mean_attention();
   for (size_t i = 0; i < report.summaries.size(); ++i) {
     HeadSummary& head = report.summaries[i];
     head.distance = mean_of(head.distance, report.images);

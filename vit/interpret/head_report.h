@@ -49,6 +49,8 @@ class HeadReportBuilder {
   void add_estimates(std::span<const double> effects);
 
   HeadReport report() const;
+  /// [layers·heads·T, T]: the mean over the images.
+  Matrix mean_attention() const;
 
  private:
   HeadReport sums_;    // report() divides them

@@ -58,7 +58,7 @@ TEST(HeatMap, NoNumberLeadsOutOfThePalette) {
   look.threshold = 0.5;
   const ColourScale of_map = scale_for(numbers, {"rollout", "mean", {}}, look);
   const Image drawn = overlay(cells, numbers, {2, 2}, {.scale = of_map});
-  Image bar = blank(kBarWidth, 60);
+  Picture bar{blank(kBarWidth, 60)};
   for (const double high : {1.0, static_cast<double>(infinite), static_cast<double>(nan)})
     colour_bar(bar, {0, 0, kBarWidth, 60}, {.low = 0.0, .high = high}, {});
   EXPECT_EQ(drawn.pixels.size(), cells.pixels.size());

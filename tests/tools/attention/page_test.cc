@@ -103,17 +103,5 @@ TEST(Heatmap, OutlinesASetOfPatches) {
   EXPECT_FALSE(drawn(10, 10) || drawn(20, 10) || drawn(30, 30));
 }
 
-TEST(Canvas, FitsTextAndDrawsIt) {
-  const TextLook look{.height = 10.0};
-  EXPECT_GT(text_width("wide text", look), text_width("text", look));
-  EXPECT_LE(text_width(fitting("a text that is too long", 80, look), look), 80u);
-  EXPECT_EQ(fitting("short", 200, look), "short");
-  EXPECT_EQ(fitting("cr\xc3\xa8me", 200, look), "cr?me");
-  Image image = blank(100, 30);
-  draw_text(image, "x", 10.0, 20.0, look);
-  EXPECT_NE(image.pixels, blank(100, 30).pixels);
-  draw_text(image, "beyond", 95.0, 29.0, look);  // what does not fit is left out
-}
-
 }  // namespace
 }  // namespace vit::tools

@@ -257,5 +257,46 @@ TEST(Attention, LeavesNothingBehindWhereItCannotWrite) {
             "vit: /no/such/folder/x.png: cannot write: there is no folder /no/such/folder\n");
 }
 
+/// The map of a class names this class, not the answer, with its own probability.
+TEST(Attention, SaysWhichClassAMapIsOf) {
+  const auto all = nlohmann::json::parse(
+      run({"classify", "--json", "-m", golden("timm_vit"), golden_image("timm_vit")}).out);
+  const auto& last = all["images"][0]["predictions"].back();
+  const auto json = map_of("timm_vit", {"--class", std::to_string(last["class"].get<int>())});
+  const auto& target = json["maps"][0]["class"];
+  EXPECT_EQ(target["index"], last["class"]);
+  EXPECT_NEAR(target["probability"].get<double>(), last["probability"].get<double>(), 1e-5);
+  const Folder folder;
+  ASSERT_EQ(attention("timm_vit", {"--class", std::to_string(last["class"].get<int>()), "-o",
+                                   folder.path("map.svg"), golden_image("timm_vit")})
+                .status,
+            0);
+  EXPECT_THAT(read_file(folder.path("map.svg")),
+              HasSubstr(">" + last["label"].get<std::string>() + "  "));
+}
+
+TEST(Attention, WritesVectorFilesAndBareMaps) {
+  const Folder folder;
+  const auto draw = [&](const std::string& name, std::vector<std::string> more) {
+    more.insert(more.end(), {"-o", folder.path(name), golden_image("timm_vit")});
+    const Finished finished = attention("timm_vit", more);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return read_file(folder.path(name));
+  };
+  EXPECT_THAT(draw("map.pdf", {}), testing::StartsWith("%PDF-"));
+  const std::string sheet = draw("sheet.svg", {"--layer", "1", "--head", "all"});
+  for (const auto* name : {"layer 1", "head 0", "head 2"})
+    EXPECT_THAT(sheet, HasSubstr(">" + std::string(name) + "</text>"));
+  const std::string matrix = draw("matrix.svg", {"--matrix", "--layer", "0", "--head", "0"});
+  EXPECT_THAT(matrix, HasSubstr("colours by the square root of the attention</text>"));
+  EXPECT_THAT(matrix, HasSubstr(">cls</text>"));
+  draw("map.png", {});
+  draw("bare.png", {"--bare"});
+  const auto map = patch::read_image(folder.path("map.png")),
+             bare = patch::read_image(folder.path("bare.png"));
+  EXPECT_EQ(bare.width, bare.height);
+  EXPECT_GT(map.width, 2 * bare.width);
+}
+
 }  // namespace
 }  // namespace vit::tools

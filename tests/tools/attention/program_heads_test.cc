@@ -29,7 +29,7 @@ TEST(Heads, PrintsATableOfEveryHead) {
 
 TEST(Heads, WritesEveryFormat) {
   const Folder folder;
-  for (const auto* name : {"h.csv", "h.json", "h.png", "h.html"})
+  for (const auto* name : {"h.csv", "h.json", "h.png", "h.svg", "h.pdf", "h.html"})
     EXPECT_EQ(heads("timm_vit", {"-o", folder.path(name)}).status, 0) << name;
   const std::string csv = read_file(folder.path("h.csv"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
@@ -39,7 +39,10 @@ TEST(Heads, WritesEveryFormat) {
   EXPECT_GT(json["heads"][0]["estimate"].get<double>(), 0.0);
   EXPECT_FALSE(json["heads"][0]["dead"].get<bool>());
   EXPECT_GT(patch::read_image(folder.path("h.png")).width, 800u);
-  EXPECT_THAT(read_file(folder.path("h.html")), HasSubstr("<table>"));
+  const std::string page = read_file(folder.path("h.html"));
+  for (const auto* part : {"<table>", "<main>", "aria-label=\"Pattern of each head",
+                           "alt=\"Mean attention of head 1:2, ", "<dt>KL without</dt><dd>"})
+    EXPECT_THAT(page, HasSubstr(part));
 }
 
 TEST(Heads, MeasuresNothingWhenAskedNotTo) {
@@ -48,6 +51,16 @@ TEST(Heads, MeasuresNothingWhenAskedNotTo) {
   const auto json = nlohmann::json::parse(read_file(folder.path("h.json")));
   EXPECT_EQ(json["images_ablated"], 0);
   EXPECT_FALSE(json["heads"][0].contains("kl"));
+}
+
+TEST(Heads, MergesTokens) {
+  const Folder folder;
+  const Finished merged = heads("timm_vit", {"--merge-tokens", "1", "-o", folder.path("h.json")});
+  EXPECT_EQ(merged.status, 0) << merged.err;
+  const auto json = nlohmann::json::parse(read_file(folder.path("h.json")));
+  EXPECT_THAT(json["model"].get<std::string>(), HasSubstr("merging 1 tokens"));
+  EXPECT_FALSE(json["heads"][0].contains("estimate"));
+  EXPECT_EQ(heads("timm_vit", {"--merge-tokens", "500"}).status, 1);
 }
 
 TEST(Heads, KnowsModelsWithoutAClassifier) {

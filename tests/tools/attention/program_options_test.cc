@@ -91,6 +91,7 @@ const std::vector<Option> kOptions{
     {{"--merge-tokens", "3"}, "+++...++..+"},
     {{"--precision", "int8"}, "+++...++..."},
     {{"--image-size", "40"}, "+++++++++.+"},
+    {{"--bare"}, "+++++++....", ".png"},
     {{"--threshold", "0.5"}, "+++++++....", ".png"},
     {{"--clip-percentile", "50"}, "++++++++...", ".png"},
     {{"--colormap", "viridis"}, "+++++++++..", ".png"},
@@ -135,7 +136,7 @@ TEST_F(AttentionOptions, PicturesOfLooksAreRefusedForNumbers) {
       EXPECT_EQ(shown.finished.err,
                 "vit: " + option.words[0] +
                     " has no effect on numbers (.npy, .json); it applies to pictures (.png, "
-                    ".jpg)\nvit: see 'vit attention --help'\n");
+                    ".jpg, .svg, .pdf)\nvit: see 'vit attention --help'\n");
     }
   }
 }

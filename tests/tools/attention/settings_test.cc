@@ -70,7 +70,8 @@ TEST(AttentionSettings, SayWhatIsWrong) {
             "no image given, expected files or folders, or - for one on standard input");
   EXPECT_EQ(
       message_of({"-m", "m", "-o", "a.gif", "a.jpg"}),
-      "option '--output' got 'a.gif', expected a name that ends in .png, .jpg, .jpeg, .html, .npy "
+      "option '--output' got 'a.gif', expected a name that ends in .png, .jpg, .jpeg, .svg, .pdf, "
+      ".html, .npy "
       "or .json");
   EXPECT_EQ(message_of({"-m", "m", "-o", "a.png", "a.jpg", "--layer", "x"}),
             "option '--layer' got 'x', expected a number from 0, a negative one from the last, or "
@@ -115,7 +116,8 @@ TEST(AttentionSettings, RefuseAnOptionThatWouldChangeNothing) {
             "--layer has no effect with an .html output; it applies to --method attention or "
             "--matrix");
   EXPECT_EQ(message({"--alpha", "0.3"}, "a.npy"),
-            "--alpha has no effect on numbers (.npy, .json); it applies to pictures (.png, .jpg)");
+            "--alpha has no effect on numbers (.npy, .json); it applies to pictures (.png, .jpg, "
+            ".svg, .pdf)");
   EXPECT_EQ(message({"--head", "2", "--head-fusion", "max"}),
             "--head-fusion has no effect with --head, which chooses the head or how heads are "
             "fused; give one of them");

@@ -249,6 +249,7 @@ TEST(EvalProgram, SaysWhatIsWrong) {
   const std::vector<Wrong> cases{
       {{}, 2, "no operand given, expected one: a folder of class folders, or a CSV file"},
       {{folder.path("typo"), "--worst", "many"}, 2, "option '--worst' got 'many'"},
+      {{folder.path("typo"), "-o", "r.txt"}, 2, "got 'r.txt', expected a folder, or a name that"},
       {{folder.path("nowhere")}, 1, "nowhere: no such file or folder"},
       {{folder.path("typo")},
        1,

@@ -93,6 +93,40 @@ TEST(EvaluationReport, PictureShowsRightAndWrongApart) {
   EXPECT_GT(red, 1500u) << "all dogs are taken for cats: one full cell";
 }
 
+/// Names of many classes have no room in a picture: the page has a matrix to zoom into.
+TEST(EvaluationReport, PageOfManyClassesCanBeZoomed) {
+  const size_t classes = 60;
+  std::vector<std::string> labels;
+  for (size_t i = 0; i < classes; ++i) labels.push_back("class </script> " + std::to_string(i));
+  const ClassNames names("m", labels, classes);
+  Evaluation evaluation{.tally = Tally(classes), .worst = {}, .failures = {}};
+  for (size_t i = 0; i < classes; ++i)
+    evaluation.tally.add({.truth = i, .predicted = i / 2, .rank = 1, .confidence = 0.5});
+  const std::string page = evaluation_page({"data", names, evaluation}, red);
+  EXPECT_THAT(page, HasSubstr("<canvas"));
+  EXPECT_THAT(page, HasSubstr("[59,29,1]"));
+  EXPECT_THAT(page, Not(HasSubstr("class </script> 7\"")));
+  EXPECT_THAT(evaluation_page(Case().report(), red), Not(HasSubstr("<canvas")));
+}
+
+TEST(EvaluationReport, OneMistakeAmongAThousandClassesIsSeen) {
+  const size_t classes = 1000;
+  const ClassNames names("m", {}, classes);
+  Evaluation evaluation{.tally = Tally(classes), .worst = {}, .failures = {}};
+  for (size_t i = 0; i < classes; ++i)
+    for (size_t image = 0; image < 50; ++image)
+      evaluation.tally.add({.truth = i, .predicted = i, .rank = 0, .confidence = 0.5});
+  evaluation.tally.add({.truth = 100, .predicted = 800, .rank = 1, .confidence = 0.5});
+  const Picture image = confusion_picture({"data", names, evaluation});
+  size_t orange = 0;
+  for (size_t y = 0; y < image.height; ++y)
+    for (size_t x = 0; x < image.width; ++x) {
+      const std::uint8_t* pixel = image.row(y) + 3 * x;
+      orange += pixel[0] > 200 && pixel[2] < 190 && pixel[0] > pixel[2] + 40;
+    }
+  EXPECT_GE(orange, 9u);
+}
+
 TEST(EvaluationReport, PictureOfThousandsOfClassesIsNotLarger) {
   const size_t classes = 5000;
   const ClassNames names("m", {}, classes);

@@ -104,6 +104,8 @@ TEST(TrainOutputs, ResumingWritesTheLogAndCurvesThatAKillPrevented) {
   write_pictures(folder.path("data"), 8);
   ASSERT_EQ(run(train(folder, {})).status, 0);
   const std::string path = folder.path("m.safetensors");
+  EXPECT_THAT(read_file(path + ".eval/index.html"),
+              HasSubstr("<img alt=\"Loss, accuracy and learning rate by epoch\""));
   const std::string log = read_file(path + ".csv"), curves = read_file(path + ".png");
   // As a kill leaves them between the last checkpoint and the log.
   folder.write("m.safetensors.csv", log.substr(0, log.rfind('\n', log.size() - 2) + 1));
