@@ -12,6 +12,7 @@
 #include "weights/hub_cache.h"
 #include "weights/known/catalogue.h"
 #include "weights/known/default_model.h"
+#include "weights/known/similar.h"
 
 namespace vit::weights {
 namespace {
@@ -204,7 +205,11 @@ fs::path find_model(const std::string& name) {
   if (!find_in_catalogue(name).empty()) fail(name, ": is not pulled yet: vit pull ", name);
   const size_t at = name.find('@');
   const std::string hub = name.substr(0, at);
-  if (!is_hub_name(hub)) return name;
+  if (!is_hub_name(hub)) {
+    const std::string meant = meant_model(name);
+    if (meant.empty()) return name;
+    fail(name, ": no such file or folder; did you mean the model '", meant, "'?");
+  }
   const std::string revision = at == std::string::npos ? kMainRevision : name.substr(at + 1);
   if (auto folder = find_downloaded(hub, revision)) return *folder;
   const std::string more = at == std::string::npos ? "" : " (revision " + revision + ")";

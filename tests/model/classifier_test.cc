@@ -208,6 +208,10 @@ TEST(Classifier, LoadsADownloadedModelByNameAndSaysHowToGetOthers) {
   EXPECT_EQ(load_error("owner/other"),
             "no such file or folder, and not pulled; if the hub has it: vit pull owner/other");
   EXPECT_EQ(load_error("other"), "no such file or folder");
+  EXPECT_EQ(load_error("deit_tny_patch16_224"),
+            "no such file or folder; did you mean the model 'deit_tiny_patch16_224'?");
+  EXPECT_THAT(load_error("deit_tiny"), testing::StartsWith("no such file or folder; did you mean "
+                                                           "the model 'deit_tiny_"));
   ASSERT_EQ(unsetenv("VIT_HOME"), 0);
 }
 

@@ -106,6 +106,13 @@ TEST(Architectures, AnUnknownOneSuggestsTheNearest) {
             "vit_tiny_patch16_224, vit_tiny_patch16_384, deit_tiny_patch16_224");
 }
 
+/// Names end in sizes, which people leave out; similar letters are no reason.
+TEST(Architectures, ABeginningMeansTheNamesThatBeginSo) {
+  const Folder folder;
+  EXPECT_THAT(test::error_of(folder, [] { config_of("vit_tiny"); }),
+              testing::HasSubstr("the nearest known are vit_tiny_patch16_"));
+}
+
 TEST(Architectures, UnknownArgumentsAreNeverIgnored) {
   const Folder folder;
   const auto complaint = [&](const Arguments& arguments) {

@@ -13,6 +13,7 @@
 #include "tools/pull/shown_download.h"
 #include "vit/base/atomic_file.h"
 #include "weights/known/catalogue.h"
+#include "weights/known/similar.h"
 #include "weights/known/unsupported.h"
 #include "weights/locate.h"
 #include "weights/store.h"
@@ -57,9 +58,7 @@ std::string repository_of(const std::string& name) {
   if (weights::is_hub_name(name)) return name;
   if (const auto* family = weights::unsupported_architecture(name))
     fail("'", name, "' is ", description_of(*family));
-  std::vector<std::string> names;
-  for (const auto& model : weights::catalogue()) names.push_back(model.name);
-  const std::string meant = nearest(name, names);
+  const std::string meant = weights::meant_model(name);
   fail("unknown model '", name, "'", meant.empty() ? "" : ", did you mean '" + meant + "'?",
        meant.empty() ? "; " : " ", "'vit models' lists the known ones, OWNER/NAME fetches any ",
        "repository of the hub");

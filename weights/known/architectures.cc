@@ -9,6 +9,7 @@
 
 #include "vit/base/error.h"
 #include "weights/known/resources.h"
+#include "weights/known/similar.h"
 #include "weights/known/timm_arguments.h"
 #include "weights/known/unsupported.h"
 
@@ -103,26 +104,11 @@ PublishedCheckpoint read_checkpoint(std::istringstream& row) {
   return result;
 }
 
-/// Insertions, deletions and substitutions that turn one word into the other.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substituted, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 std::string nearest(std::string_view name) {
   name = name.substr(0, 100);
-  std::vector<std::pair<size_t, std::string_view>> ranked;
+  std::vector<std::pair<NameDistance, std::string_view>> ranked;
   for (const auto& known : architectures())
-    ranked.emplace_back(edit_distance(name, known.name), known.name);
+    ranked.emplace_back(name_distance(name, known.name), known.name);
   std::sort(ranked.begin(), ranked.end());
   std::string text;
   for (size_t i = 0; i < kSuggestions; ++i)
