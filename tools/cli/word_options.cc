@@ -1,6 +1,7 @@
 #include "tools/cli/word_options.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -32,8 +33,11 @@ std::vector<std::string> parse_templates(const cxxopts::ParseResult& arguments) 
 
 std::vector<text::WordLabel> parse_labels(const std::string& text,
                                           const std::vector<std::string>& templates) {
-  if (text.starts_with(kFileMark)) {
-    const std::string path = text.substr(1);
+  std::error_code unknown;
+  const bool marked = text.starts_with(kFileMark);
+  // A label that also is a file's name can be given in a file.
+  if (marked || std::filesystem::is_regular_file(text, unknown)) {
+    const std::string path = marked ? text.substr(1) : text;
     return text::parse_label_lines(text::read_text(path), templates, path);
   }
   try {
@@ -106,8 +110,9 @@ void add_word_options(cxxopts::Options& options) {
       {
           {"labels",
            "classes in words, for a model with a text tower: a list such as \"a cat,a dog\", or a "
-           "file with one label a line, or LABEL<tab>PROMPT<tab>PROMPT...",
-           text(), "LIST|@FILE"},
+           "file with one label a line, or LABEL<tab>PROMPT<tab>PROMPT...; for other models "
+           "names of their classes, in order",
+           text(), "LIST|FILE"},
           {"template",
            "sentence with {} for the label; may be given several times, their features are "
            "averaged; or a set: " +

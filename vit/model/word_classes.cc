@@ -53,6 +53,25 @@ void head_to_projection(Checkpoint& image) {
       image.add(std::string("pre_logits.") + part, std::move(*weight));
 }
 
+/// A model without a text tower gets other names for its own classes.
+void name_classes(Checkpoint& image, const WordClasses& words) {
+  const size_t classes = image.config.head.classes, given = words.labels.size();
+  const bool only_names =
+      !words.none_of_these &&
+      std::ranges::all_of(words.labels, [](const auto& label) { return label.prompts.empty(); });
+  if (classes == 0 || given != classes || !only_names)
+    fail(image.path, ": this model has no text tower; labels in words need a two-tower model, ",
+         "such as CLIP or SigLIP",
+         classes == 0 ? std::string()
+                      : "; as other names of its " + std::to_string(classes) +
+                            " classes, expected as many labels, in their order, without prompts, "
+                            "got " +
+                            std::to_string(given));
+  image.labels.clear();
+  for (const auto& label : words.labels) image.labels.push_back(label.name);
+  image.wordnet_ids.clear();
+}
+
 void set_usual_prompts(std::vector<text::WordLabel>& labels, bool sigmoid) {
   for (auto& label : labels)
     if (label.prompts.empty()) label.prompts.push_back(usual_prompt(label.name, sigmoid));
@@ -126,6 +145,10 @@ Checkpoint open_with_words(const std::filesystem::path& model, const WordOpenOpt
   if (options.words == nullptr) {
     if (image.labels.empty() && image.config.head.classes != 0 && has_text_tower(model))
       head_to_projection(image);
+    return image;
+  }
+  if (!has_text_tower(model)) {
+    name_classes(image, *options.words);
     return image;
   }
   const weights::TextCheckpoint text = weights::open_text(model);

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "tests/tools/words/words_call.h"
 
@@ -77,6 +78,40 @@ TEST_F(WordMistakes, AModelWithoutTextTower) {
   expect_nothing(
       baked(golden("hf_vit"), "cat,dog"), 1,
       golden("hf_vit") + ": this model has no text tower; labels in words need a two-tower model");
+}
+
+TEST_F(WordMistakes, NamesOfClassesThatAreNotAsMany) {
+  expect_nothing(baked(golden("hf_vit"), "cat,dog"), 1,
+                 golden("hf_vit") +
+                     ": this model has no text tower; labels in words need a two-tower model, such "
+                     "as CLIP or SigLIP; as other names of its 10 classes, expected as many "
+                     "labels, in their order, without prompts, got 2\n");
+  const std::string with_prompts = file("prompts.txt", "0\t0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  expect_nothing(baked(golden("hf_vit"), with_prompts), 1,
+                 golden("hf_vit") + ": this model has no text tower");
+}
+
+/// A model without a text tower keeps its answers and gets other names for them.
+TEST_F(WordMistakes, NamesOfClassesOfAnyModel) {
+  const std::string names = file("names.txt", "zero\none\ntwo\n3\n4\n5\n6\n7\n8\nnine\n");
+  const auto classify = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--json", "-k", "10", "-m", golden("hf_vit"), golden_image("hf_vit")});
+    more.insert(more.begin(), "classify");
+    const Finished finished = vit(more);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return nlohmann::json::parse(finished.out)["images"][0]["predictions"];
+  };
+  const auto own = classify({});
+  for (const std::string& given : {names, "@" + names}) {
+    const auto named = classify({"--labels", given});
+    ASSERT_EQ(named.size(), own.size());
+    for (size_t i = 0; i < own.size(); ++i) {
+      EXPECT_EQ(named[i]["class"], own[i]["class"]);
+      EXPECT_EQ(named[i]["probability"], own[i]["probability"]);
+      if (own[i]["class"] == 0) EXPECT_EQ(named[i]["label"], "zero");
+      if (own[i]["class"] == 9) EXPECT_EQ(named[i]["label"], "nine");
+    }
+  }
 }
 
 TEST_F(WordMistakes, NoTokenizerOrABrokenOne) {
