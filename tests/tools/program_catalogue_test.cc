@@ -141,6 +141,11 @@ TEST(Models, GivesJson) {
   EXPECT_TRUE(answer["models"][0]["top1"].is_null());
   EXPECT_TRUE(answer["models"][0]["pulled"].is_null());
   EXPECT_THAT(rows({"--pulled"}), SizeIs(0));
+  call.arguments = {"models", "--pulled"};
+  const Finished none = run(call);
+  EXPECT_EQ(none.status, 0);
+  EXPECT_EQ(none.out, "");
+  EXPECT_THAT(none.err, HasSubstr("no model is pulled into " + home.path()));
 }
 
 }  // namespace

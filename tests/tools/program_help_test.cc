@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "tests/tools/subprocess.h"
 
 namespace vit::tools {
@@ -68,6 +70,14 @@ TEST(ClassifyHelp, IsTheSameByEitherWay) {
   EXPECT_EQ(by_option.status, 0);
   EXPECT_EQ(by_option.err, "");
   EXPECT_EQ(by_option.out, by_command.out);
+}
+
+TEST(Help, DescriptionsAreAsWideAsOptions) {
+  for (const auto* command : {"train", "models", "batch", "sort"}) {
+    const std::string help = run({command, "--help"}).out;
+    std::istringstream description(help.substr(0, help.find("Usage:")));
+    for (std::string line; std::getline(description, line);) EXPECT_LE(line.size(), 80u) << line;
+  }
 }
 
 TEST(ClassifyHelp, NamesEveryOptionItsDefaultAndExamples) {

@@ -161,6 +161,12 @@ TEST(Convert, SaysGotAndExpected) {
   const Finished both = run({"convert", "-m", "a", "b", "c.safetensors"});
   EXPECT_EQ(both.status, 2);
   EXPECT_THAT(both.err, HasSubstr("vit: 2 operands given, expected the file to write"));
+  for (const auto* name : {"m.pth", "m.bin", "m.gguf"}) {
+    const Finished other = run({"convert", golden("timm_vit"), folder.path(name)});
+    EXPECT_EQ(other.status, 2);
+    EXPECT_THAT(other.err, HasSubstr("expected a name that ends in .safetensors\n"));
+    EXPECT_FALSE(fs::exists(folder.path(name)));
+  }
   const Finished dtype = run({"convert", "--dtype", "int4", golden("timm_vit"), folder.path("m")});
   EXPECT_EQ(dtype.status, 2);
   EXPECT_THAT(dtype.err,

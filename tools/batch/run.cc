@@ -245,7 +245,9 @@ class RowRun {
     if (parts_.closing_text) text += parts_.closing_text();
     if (written_ == 0) text += ", nothing was left to do";
     if (unlisted_ != 0)
-      text += ", " + format_count(unlisted_) + " of inputs that are not listed now";
+      text += ", " + format_count(unlisted_) +
+              (unlisted_ == 1 ? " of a file that is" : " of files that are") +
+              " no longer among the inputs";
     if (done_.changed() != 0)
       text += ", " + format_count(done_.changed()) +
               (done_.changed() == 1 ? " file has" : " files have") +

@@ -101,9 +101,32 @@ int dispatch(Commands commands, Arguments arguments, std::string& command) {
 
 }  // namespace
 
+namespace {
+
+/// Lines as long as those of the options.
+std::string wrapped(std::string_view text) {
+  const size_t columns = std::clamp<size_t>(terminal_columns(), 60, 100);
+  std::string lines;
+  size_t column = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(" \n"), text.size());
+    const bool fits = column + 1 + end <= columns;
+    if (column != 0) lines += fits ? ' ' : '\n';
+    lines += text.substr(0, end);
+    column = (column == 0 || !fits ? 0 : column + 1) + end;
+    if (end < text.size() && text[end] == '\n') {
+      lines += '\n';
+      column = 0;
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+}  // namespace
+
 cxxopts::Options options_of(const Command& command) {
-  cxxopts::Options options("vit " + std::string(command.name),
-                           std::string(command.description) + "\n");
+  cxxopts::Options options("vit " + std::string(command.name), wrapped(command.description) + "\n");
   options.custom_help(std::string(command.usage));
   command.add_options(options);
   options.add_options("", {{"h,help", "this text"}});

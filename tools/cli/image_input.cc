@@ -93,8 +93,9 @@ patch::Image read_image_input(const std::string& file, const patch::DecodeOption
   if (const auto name = split_frame_name(file)) return read_frame(*name, file, options);
   std::error_code unreadable;  // reading the file reports it
   if (std::filesystem::is_directory(file, unreadable))
-    fail(file, ": is a folder, expected an image; give its files, such as ", file,
-         file.ends_with('/') ? "" : "/", "*.jpg");
+    fail(file,
+         ": is a folder, expected an image; vit batch takes folders, or give its files, such as ",
+         file, file.ends_with('/') ? "" : "/", "*.jpg");
   return patch::read_image(file, options);
 }
 

@@ -1,5 +1,6 @@
 #include "tools/convert/convert.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -26,6 +27,9 @@ constexpr std::string_view kExamples =
     "  vit convert -m deit_tiny_patch16_224 --dtype int8 deit_tiny_int8.safetensors\n"
     "  vit convert -m CLIP --labels \"a cat,a dog\" cats_and_dogs.safetensors\n";
 
+constexpr const char* kOtherFormats[] = {".pth", ".pt",   ".bin",  ".npz", ".gguf", ".onnx",
+                                         ".pkl", ".ckpt", ".json", ".h5",  ".npy"};
+
 void add_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
   options.add_options(
@@ -39,6 +43,12 @@ void add_options(cxxopts::Options& options) {
               {"heads", "attention heads, for a weight file that does not store them", text(), "N"},
           });
   add_word_options(options);
+}
+
+/// The content would not be what the name says. Names that say nothing are the user's choice.
+bool of_another_format(const fs::path& output) {
+  const std::string ending = output.extension().string();
+  return std::ranges::find(kOtherFormats, ending) != std::end(kOtherFormats);
 }
 
 std::optional<DType> dtype_in(const cxxopts::ParseResult& parsed) {
@@ -55,6 +65,10 @@ int run(const cxxopts::ParseResult& parsed) {
   if (model.empty() && output.extension() != ".safetensors")
     fail_usage("'", output.string(), "' is not a file to write, expected OUTPUT.safetensors; the ",
                "model is given before it or with -m");
+  if (of_another_format(output))
+    fail_usage("'", output.string(),
+               "' is no name for a safetensors file, which is what is written; ",
+               "expected a name that ends in .safetensors");
   const auto chosen = dtype_in(parsed);
   const size_t heads = parsed.count("heads")
                            ? parse_count("--heads", parsed["heads"].as<std::string>(), 1, 1024)

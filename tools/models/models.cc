@@ -158,6 +158,11 @@ int run(const cxxopts::ParseResult& arguments) {
     fail("no model meets all conditions; without them there are ", weights::catalogue().size());
   if (rows.empty() && !selection.part.empty())
     fail("no model has '", selection.part, "' in its name");
+  if (rows.empty() && selection.only_pulled) {
+    write_message("no model is pulled into " + weights::cache_folder().string() +
+                  "; 'vit pull NAME' fetches one, 'vit models' lists the names");
+    return 0;
+  }
   write_output(text_of(rows) + recommendation_text(rows));
   return 0;
 }

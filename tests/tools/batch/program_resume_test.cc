@@ -120,7 +120,7 @@ TEST(Resume, AppendsNewInputsAndKeepsRowsOfRemovedOnes) {
   EXPECT_EQ(finished.status, 0);
   EXPECT_THAT(finished.err,
               HasSubstr("the inputs are not those of the earlier run, from row 2 on"));
-  EXPECT_THAT(finished.err, HasSubstr("7 rows, 1 of inputs that are not listed now"));
+  EXPECT_THAT(finished.err, HasSubstr("7 rows, 1 of a file that is no longer among the inputs"));
   const auto rows = rows_of(read_file(output));
   ASSERT_THAT(rows, SizeIs(7));
   EXPECT_EQ(rows[6]["path"], folder.path("in/002a.bmp"));
