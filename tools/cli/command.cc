@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <new>
+#include <string>
+#include <system_error>
 
 #include "tools/output/terminal.h"
 #include "vit/base/thread_error.h"
@@ -161,6 +163,12 @@ int run_program(Commands commands, Arguments arguments) {
                                                    : "; raise the limit of processes (ulimit -u)"));
   } catch (const std::bad_alloc&) {
     write_message("out of memory");
+  } catch (const std::system_error& error) {
+    // What a thread that cannot be started says alone would explain nothing.
+    write_message(error.code() == std::errc::resource_unavailable_try_again
+                      ? std::string("cannot start a thread: ") + error.what() +
+                            "; use --threads 1, or raise the limit of processes (ulimit -u)"
+                      : error.what());
   } catch (const std::exception& error) {
     write_message(error.what());
   }

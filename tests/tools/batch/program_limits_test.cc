@@ -76,6 +76,19 @@ TEST(Limits, OfThreadsAreAClearError) {
       "processes (ulimit -u)\n");
 }
 
+TEST(Limits, OfThreadsAreAClearErrorOfTheServiceToo) {
+  constexpr int kUser = 64'324;
+  const Folder folder;
+  if (!can_limit(folder, kUser)) GTEST_SKIP() << "cannot limit another user's processes here";
+  for (size_t most = 1; most <= 4; ++most) {  // its main thread and four workers are five
+    Call serve;
+    serve.arguments = {"serve", "--port", "0", "-m", golden("hf_vit"), "--threads", "4"};
+    const Finished finished = ended(with_processes(serve, most, kUser));
+    EXPECT_EQ(finished.status, 1) << most;
+    EXPECT_THAT(finished.err, HasSubstr("vit: cannot start ")) << most;
+  }
+}
+
 TEST(Limits, OfOneThreadAreEnoughToClassify) {
   constexpr int kUser = 64'322;
   const Folder folder;
