@@ -108,8 +108,12 @@ TEST_F(WordMistakes, NamesOfClassesOfAnyModel) {
     for (size_t i = 0; i < own.size(); ++i) {
       EXPECT_EQ(named[i]["class"], own[i]["class"]);
       EXPECT_EQ(named[i]["probability"], own[i]["probability"]);
-      if (own[i]["class"] == 0) EXPECT_EQ(named[i]["label"], "zero");
-      if (own[i]["class"] == 9) EXPECT_EQ(named[i]["label"], "nine");
+      const auto index = own[i]["class"].get<size_t>();
+      EXPECT_EQ(named[i]["label"], index == 0   ? "zero"
+                                   : index == 1 ? "one"
+                                   : index == 2 ? "two"
+                                   : index == 9 ? "nine"
+                                                : std::to_string(index));
     }
   }
 }
