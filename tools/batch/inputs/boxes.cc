@@ -94,7 +94,7 @@ void BoxFile::read_images() {
   }
 }
 
-std::optional<Box> BoxFile::wanted(const MegaJson& detection, const std::string& where) {
+std::optional<DetectionBox> BoxFile::wanted(const MegaJson& detection, const std::string& where) {
   const auto box = detection.is_object() ? detection.find("bbox") : detection.end();
   if (box == detection.end() || !box->is_array() || box->size() != 4 ||
       !std::ranges::all_of(*box, is_fraction))
@@ -111,7 +111,7 @@ std::optional<Box> BoxFile::wanted(const MegaJson& detection, const std::string&
     ++left_out_;
     return std::nullopt;
   }
-  return Box{(*box)[0], (*box)[1], (*box)[2], (*box)[3]};
+  return DetectionBox{(*box)[0], (*box)[1], (*box)[2], (*box)[3]};
 }
 
 std::optional<std::pair<std::size_t, std::size_t>> BoxFile::find(const std::string& row) const {
@@ -129,7 +129,7 @@ std::string box_name(const std::string& file, std::size_t place) {
   return file + std::string(kBoxMark) + std::to_string(place);
 }
 
-patch::Image cropped(const patch::Image& image, const Box& box) {
+patch::Image cropped(const patch::Image& image, const DetectionBox& box) {
   const auto misses = [](double start, double length) {
     return length <= 0 || start >= 1 || start + length <= 0;
   };

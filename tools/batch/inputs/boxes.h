@@ -30,8 +30,9 @@ class BoxFile {
   explicit BoxFile(BoxSettings settings);
 
   struct Image {
-    std::string file;                                ///< in the folder
-    std::vector<std::pair<std::size_t, Box>> boxes;  ///< wanted ones, with their places, from 1
+    std::string file;  ///< in the folder
+    /// The wanted ones, with their places, from 1.
+    std::vector<std::pair<std::size_t, DetectionBox>> boxes;
   };
 
   const BoxSettings& settings() const { return settings_; }
@@ -48,7 +49,8 @@ class BoxFile {
 
  private:
   void read_images();
-  std::optional<Box> wanted(const nlohmann::ordered_json& detection, const std::string& where);
+  std::optional<DetectionBox> wanted(const nlohmann::ordered_json& detection,
+                                     const std::string& where);
 
   BoxSettings settings_;
   nlohmann::ordered_json json_;
@@ -63,6 +65,6 @@ class BoxFile {
 std::string box_name(const std::string& file, std::size_t place);
 
 /// The pixels in a box, at least one. Rounded outwards.
-patch::Image cropped(const patch::Image& image, const Box& box);
+patch::Image cropped(const patch::Image& image, const DetectionBox& box);
 
 }  // namespace vit::tools

@@ -23,7 +23,7 @@ namespace vit::tools {
 class BoxFile;
 
 /// A part of an image, in fractions of its width and height.
-struct Box {
+struct DetectionBox {
   double left = 0, top = 0, width = 0, height = 0;
 };
 
@@ -35,7 +35,7 @@ struct Input {
   Member member{};                           ///< of the archive
   std::shared_ptr<patch::Video> video{};     ///< the video of the frame
   std::int64_t milliseconds = 0;             ///< when the frame is shown
-  std::optional<Box> box{};                  ///< the part of the image that counts
+  std::optional<DetectionBox> box{};         ///< the part of the image that counts
   std::string file{};                        ///< the image of the box
 };
 
