@@ -41,21 +41,21 @@ std::string percent(double value) {
   return formatted("%.1f", value);
 }
 
-std::string gmacs_text(const Row& row) {
+std::string gmacs_text(const ListedModel& row) {
   return formatted(row.gmacs() < 10 ? "%.2f" : "%.1f", row.gmacs());
 }
 
-std::string parameters_text(const Row& row) {
+std::string parameters_text(const ListedModel& row) {
   return formatted("%.1f M", static_cast<double>(row.parameters) / 1e6);
 }
 
-std::string output_text(const Row& row) {
+std::string output_text(const ListedModel& row) {
   if (row.model.classes != 0) return std::to_string(row.model.classes) + " classes";
   if (row.model.embedding != 0) return "embedding " + std::to_string(row.model.embedding);
   return "features " + std::to_string(row.features);
 }
 
-std::string text_of(const std::vector<Row>& rows) {
+std::string text_of(const std::vector<ListedModel>& rows) {
   size_t width = 4;
   for (const auto& row : rows) width = std::max(width, display_width(printable(row.model.name)));
   std::string text = fit("name", width) +
@@ -75,7 +75,7 @@ std::string text_of(const std::vector<Row>& rows) {
   return text;
 }
 
-std::string recommendation_text(const std::vector<Row>& rows) {
+std::string recommendation_text(const std::vector<ListedModel>& rows) {
   std::string text;
   for (const auto& [word, reason, row] : recommended(rows))
     text += fit(word, 8) + "  " + row->model.name + ": " + percent(*row->model.top1) +
@@ -84,7 +84,7 @@ std::string recommendation_text(const std::vector<Row>& rows) {
   return text.empty() ? text : "\n" + text;
 }
 
-Json json_of(const Row& row) {
+Json json_of(const ListedModel& row) {
   Json json;
   json["name"] = row.model.name;
   json["hub"] = row.model.hub;
@@ -109,7 +109,7 @@ Json json_of(const Row& row) {
   return json;
 }
 
-std::string json_of(const std::vector<Row>& rows) {
+std::string json_of(const std::vector<ListedModel>& rows) {
   Json json;
   json["cache"] = weights::cache_folder().string();
   json["recommended"] = Json::object();

@@ -22,7 +22,7 @@ constexpr Limit kLimits[] = {
     {"best", "the most accurate", std::numeric_limits<double>::infinity()},
 };
 
-Row row_of(const CatalogueModel& model) {
+ListedModel row_of(const CatalogueModel& model) {
   const ModelConfig config = weights::config_of(model);
   return {.model = model,
           .multiply_adds = weights::multiply_adds(config),
@@ -34,7 +34,7 @@ bool named(const CatalogueModel& model, const std::string& part) {
   return model.name.find(part) != std::string::npos || model.hub.find(part) != std::string::npos;
 }
 
-bool meets(const Row& row, const Selection& selection) {
+bool meets(const ListedModel& row, const Selection& selection) {
   if (selection.only_pulled && !row.pulled) return false;
   if (!named(row.model, selection.part)) return false;
   if (!selection.filters()) return true;
@@ -47,8 +47,8 @@ bool meets(const Row& row, const Selection& selection) {
   return !selection.least_top1 || (row.model.top1 && *row.model.top1 >= *selection.least_top1);
 }
 
-void sort(std::vector<Row>& rows, ModelOrder order) {
-  const auto key = [&](const Row& row) {
+void sort(std::vector<ListedModel>& rows, ModelOrder order) {
+  const auto key = [&](const ListedModel& row) {
     if (!row.known()) return std::numeric_limits<double>::infinity();
     switch (order) {
       case ModelOrder::kTop1:
@@ -67,9 +67,9 @@ void sort(std::vector<Row>& rows, ModelOrder order) {
 
 }  // namespace
 
-std::vector<Row> select(const Selection& selection) {
+std::vector<ListedModel> select(const Selection& selection) {
   std::vector<weights::PulledModel> pulled = weights::pulled_models();
-  std::vector<Row> rows;
+  std::vector<ListedModel> rows;
   for (const auto& model : weights::catalogue()) {
     const auto found = std::ranges::find_if(pulled, [&](const weights::PulledModel& one) {
       return one.hub == model.hub && one.revision == "main";
@@ -82,21 +82,21 @@ std::vector<Row> select(const Selection& selection) {
     if (in_cache) pulled.erase(found);
   }
   for (const auto& one : pulled) {
-    Row other;
+    ListedModel other;
     other.model.name = one.hub + (one.revision == "main" ? "" : "@" + one.revision);
     other.model.hub = one.hub;
     other.pulled = one;
     rows.push_back(std::move(other));
   }
-  std::erase_if(rows, [&](const Row& row) { return !meets(row, selection); });
+  std::erase_if(rows, [&](const ListedModel& row) { return !meets(row, selection); });
   sort(rows, selection.order);
   return rows;
 }
 
-std::vector<Recommendation> recommended(const std::vector<Row>& rows) {
+std::vector<Recommendation> recommended(const std::vector<ListedModel>& rows) {
   std::vector<Recommendation> result;
   for (const auto& limit : kLimits) {
-    const Row* best = nullptr;
+    const ListedModel* best = nullptr;
     for (const auto& row : rows)
       if (row.model.top1 && row.gmacs() <= limit.gmacs &&
           (best == nullptr || *row.model.top1 > *best->model.top1))

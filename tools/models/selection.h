@@ -27,7 +27,7 @@ struct Selection {
   bool filters() const { return !family.empty() || most_gmacs || most_millions || least_top1; }
 };
 
-struct Row {
+struct ListedModel {
   weights::CatalogueModel model;  ///< the name alone where the catalogue does not know it
   std::optional<weights::PulledModel> pulled{};
   std::uint64_t multiply_adds = 0;
@@ -39,16 +39,16 @@ struct Row {
 };
 
 /// The catalogue, and what was pulled from elsewhere or at another revision.
-std::vector<Row> select(const Selection& selection);
+std::vector<ListedModel> select(const Selection& selection);
 
 struct Recommendation {
   std::string_view word;    ///< "small", "balanced" or "best"
   std::string_view reason;  ///< the rule that chose it
-  const Row* row = nullptr;
+  const ListedModel* row = nullptr;
 };
 
 /// The most accurate rows within three limits of cost. A row that a smaller limit gave is not
 /// repeated; rows without a published accuracy are never recommended.
-std::vector<Recommendation> recommended(const std::vector<Row>& rows);
+std::vector<Recommendation> recommended(const std::vector<ListedModel>& rows);
 
 }  // namespace vit::tools

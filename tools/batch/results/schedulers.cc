@@ -74,7 +74,7 @@ std::optional<size_t> number_in(const Environment& environment, const char* name
       "this is; give --shard I/N, counted from 0");
 }
 
-std::optional<Place> place_in(const Scheduler& scheduler, const Environment& environment) {
+std::optional<ScheduledPlace> place_in(const Scheduler& scheduler, const Environment& environment) {
   const char* value = environment(scheduler.index);
   if (value == nullptr || *value == '\0' || value == scheduler.alone) return std::nullopt;
   const size_t index = *number_in(environment, scheduler.index);
@@ -96,13 +96,13 @@ std::optional<Place> place_in(const Scheduler& scheduler, const Environment& env
   if (count && (index - first) / step >= *count)
     fail_usage("the variable ", scheduler.index, " is ", index, ", but there are ", *count,
                " parts");
-  return Place{(index - first) / step, count.value_or(0), scheduler.index};
+  return ScheduledPlace{(index - first) / step, count.value_or(0), scheduler.index};
 }
 
 /// The first with several processes. Those that have a variable for the number must set it if
 /// `counted`: the index alone may be left over from something else.
-std::optional<Place> find_place(std::span<const Scheduler> schedulers,
-                                const Environment& environment, bool counted) {
+std::optional<ScheduledPlace> find_place(std::span<const Scheduler> schedulers,
+                                         const Environment& environment, bool counted) {
   for (const Scheduler& scheduler : schedulers) {
     const auto place = place_in(scheduler, environment);
     if (place && place->count != 1 && (place->count != 0 || !counted)) return place;
@@ -112,12 +112,12 @@ std::optional<Place> find_place(std::span<const Scheduler> schedulers,
 
 }  // namespace
 
-std::optional<Place> scheduled_place(const Environment& environment) {
+std::optional<ScheduledPlace> scheduled_place(const Environment& environment) {
   const auto task = find_place(kTasks, environment, true);
   const auto job = find_place(kArrays, environment, false);
   if (!task || !job) return task ? task : job;
-  return Place{job->index * task->count + task->index, job->count * task->count,
-               job->source + " and " + task->source};
+  return ScheduledPlace{job->index * task->count + task->index, job->count * task->count,
+                        job->source + " and " + task->source};
 }
 
 std::string scheduler_variables() {

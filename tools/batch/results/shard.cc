@@ -33,7 +33,7 @@ Shard parse_shard(std::string_view text) {
 }
 
 /// The shard of a place, out of `given` (0: the scheduler must give the number).
-Shard shard_at(const Place& place, size_t given) {
+Shard shard_at(const ScheduledPlace& place, size_t given) {
   if (place.count == 0 && given == 0)
     fail_usage("the variable ", place.source, " is set, but the number of parts is not; ",
                "give --shards N, or --shards 1 to take everything");
