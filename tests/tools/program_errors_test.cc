@@ -135,8 +135,10 @@ TEST(ClassifyImage, SaysWhatIsWrongWithIt) {
 
 TEST(ClassifyImage, IsNotAFolder) {
   const Folder folder;
-  expect_bad_image(folder.path(), "is a folder, expected an image; give its files, such as " +
-                                      folder.path() + "/*.jpg");
+  expect_bad_image(
+      folder.path(),
+      "is a folder, expected an image; vit batch takes folders, or give its files, such as " +
+          folder.path() + "/*.jpg");
 }
 
 TEST(ClassifyImage, OnStandardInputIsNamedSo) {

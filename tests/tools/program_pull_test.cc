@@ -82,7 +82,9 @@ TEST_F(Pull, NamesTheModelThatWasMeant) {
                  "unknown model 'deit_tiny_patch16_22', did you mean "
                  "'deit_tiny_patch16_224'? 'vit models' lists the known ones, OWNER/NAME "
                  "fetches any repository of the hub");
-  expect_refusal(pull("deit_tiny"), "unknown model 'deit_tiny', did you mean 'deit_tiny_");
+  expect_refusal(pull("deit_tiny"),
+                 "unknown model 'deit_tiny', did you mean 'deit_tiny_patch16_224'? 'vit models' "
+                 "lists the known ones, OWNER/NAME fetches any repository of the hub");
   expect_refusal(pull("swin_tiny_patch4_window7_224"),
                  "'swin_tiny_patch4_window7_224' is a Swin Transformer (attention in shifted "
                  "windows, patches merged between stages), which is not supported; a supported "

@@ -65,11 +65,11 @@ async function duplicates(browser) {
   const { page } = await open(context, path.join(work, "duplicates.html"));
   assert.equal(await page.locator(".badge").count(), 1);
   assert.equal(await page.locator("li").first().locator(".badge").textContent(), "keep");
-  assert.match(await page.locator("body > p").first().textContent(), /1 group of duplicates, 3 images .* that could go; nothing was deleted/);
+  assert.match(await page.locator("main > p").first().textContent(), /1 group of duplicates, 3 images .* that could go; nothing was deleted/);
   const odd = page.locator("li", { hasText: 'copy "of" <a> & 100% ü #1.png' });
   assert.equal(await odd.locator("b").textContent(), "1.0000");
   assert.match(await odd.locator("p").textContent(), /same content$/);
-  assert.equal(await page.locator("body > p").nth(1).textContent(), "Names are those in " + path.join(work, "photos") + "/");
+  assert.equal(await page.locator("main > p").nth(1).textContent(), "Names are those in " + path.join(work, "photos") + "/");
   await odd.locator("a").click();
   await page.waitForFunction(() => document.images.length === 1 && document.images[0].naturalWidth > 0);
   assert.match(decodeURIComponent(page.url()), /copy "of" <a> & 100% ü #1\.png$/);
