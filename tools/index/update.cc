@@ -313,7 +313,7 @@ class Update {
   std::unordered_map<std::string_view, size_t> rows_;  ///< by path
   std::unordered_map<std::string, size_t> contents_;   ///< by hash
   std::unordered_set<std::string_view> seen_;
-  std::chrono::steady_clock::time_point flushed_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point flushed_{};  ///< the first piece is flushed at once
   Counts counts_;
   std::uint64_t reports_ = 0;
 };
