@@ -15,39 +15,23 @@ constexpr int kChains = 12;  // enough to hide the latency of two units
 constexpr int kSteps = 20000;
 
 #include "vit/kernels/target/avx2.inl"
-double flops_avx2() {
-  typedef float Vec __attribute__((vector_size(32)));
-  Vec acc[kChains] = {};
-  Vec a = Vec{} + 1.0001f, b = Vec{} + 0.5f;
-  benchmark::DoNotOptimize(a);
-  benchmark::DoNotOptimize(b);
-  for (int step = 0; step < kSteps; ++step)
-#pragma GCC unroll 12
-    for (int i = 0; i < kChains; ++i) acc[i] = acc[i] * a + b;
-  for (Vec& v : acc) benchmark::DoNotOptimize(v);
-  return 2.0 * 8 * kChains * kSteps;
-}
+namespace avx2 {
+constexpr int kBytes = 32;
+#include "bench/fma_chains.inl"
+}  // namespace avx2
 #include "vit/kernels/target/end.inl"
 
 #include "vit/kernels/target/avx512.inl"
-double flops_avx512() {
-  typedef float Vec __attribute__((vector_size(64)));
-  Vec acc[kChains] = {};
-  Vec a = Vec{} + 1.0001f, b = Vec{} + 0.5f;
-  benchmark::DoNotOptimize(a);
-  benchmark::DoNotOptimize(b);
-  for (int step = 0; step < kSteps; ++step)
-#pragma GCC unroll 12
-    for (int i = 0; i < kChains; ++i) acc[i] = acc[i] * a + b;
-  for (Vec& v : acc) benchmark::DoNotOptimize(v);
-  return 2.0 * 16 * kChains * kSteps;
-}
+namespace avx512 {
+constexpr int kBytes = 64;
+#include "bench/fma_chains.inl"
+}  // namespace avx512
 #include "vit/kernels/target/end.inl"
 
 }  // namespace
 
 double fma_peak() {
-  const auto run = available_isas().back() == Isa::kAvx512 ? flops_avx512 : flops_avx2;
+  const auto run = available_isas().back() == Isa::kAvx512 ? avx512::run_chains : avx2::run_chains;
   double best = 0.0;
   for (int round = 0; round < 20; ++round) {
     const auto start = std::chrono::steady_clock::now();

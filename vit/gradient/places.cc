@@ -204,32 +204,34 @@ void rotate_back(const PlacesPart<T>& part, const PlaceActivations<T>& kept, Kep
   });
 }
 
-template <typename T>
-void add_bias(const PlacesPart<T>& part, const PlaceActivations<T>& kept, KeptPatches patches,
-              T factor, View<T> scores) {
+/// Calls use(row of the bias, head, query, key) for every pair of tokens that has a bias.
+template <typename T, typename Use>
+void visit_bias(const PlacesPart<T>& part, KeptPatches patches, ConstView<T> bias, size_t tokens,
+                const Use& use) {
   const Places places = places_of(part, patches);
-  const ConstView<T> bias = kept.bias;
-  const size_t tokens = scores.cols;
   for (size_t q = 0; q < tokens; ++q)
     for (size_t k = 0; k < tokens; ++k) {
       const size_t row = places.bias_row(q, k, bias.rows);
-      for (size_t h = 0; row < bias.rows && h < part.heads; ++h)
-        scores(h * tokens + q, k) += factor * bias(row, h);
+      for (size_t h = 0; row < bias.rows && h < part.heads; ++h) use(row, h, q, k);
     }
+}
+
+template <typename T>
+void add_bias(const PlacesPart<T>& part, const PlaceActivations<T>& kept, KeptPatches patches,
+              T factor, View<T> scores) {
+  const ConstView<T> bias = kept.bias;
+  visit_bias<T>(part, patches, bias, scores.cols, [&](size_t row, size_t h, size_t q, size_t k) {
+    scores(h * scores.cols + q, k) += factor * bias(row, h);
+  });
 }
 
 template <typename T>
 void add_bias_back(const PlacesPart<T>& part, KeptPatches patches, T factor, ConstView<T> dscores,
                    PlaceActivations<T>& d) {
-  const Places places = places_of(part, patches);
   const View<T> dbias = d.bias;
-  const size_t tokens = dscores.cols;
-  for (size_t q = 0; q < tokens; ++q)
-    for (size_t k = 0; k < tokens; ++k) {
-      const size_t row = places.bias_row(q, k, dbias.rows);
-      for (size_t h = 0; row < dbias.rows && h < part.heads; ++h)
-        dbias(row, h) += factor * dscores(h * tokens + q, k);
-    }
+  visit_bias<T>(part, patches, dbias, dscores.cols, [&](size_t row, size_t h, size_t q, size_t k) {
+    dbias(row, h) += factor * dscores(h * dscores.cols + q, k);
+  });
 }
 
 template <typename T>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "patch/recipe.h"
 #include "patch/resample.h"
@@ -76,53 +77,40 @@ Image cropped(const Image& image, const Recipe& recipe, const Augmentation& how,
   return shifted(whole, dx, dy);
 }
 
-constexpr size_t kOperations = 14;
+/// `strength` 0 to 1, `sign` either way.
+using Operation = void (*)(Image& image, double strength, double sign);
 
-/// One of RandAugment's fourteen; `strength` 0 to 1, `sign` either way.
-void operate(size_t operation, double strength, double sign, Image& image) {
-  const double factor = 1.0 + sign * 0.9 * strength;
-  switch (operation) {
-    case 0:
-      return;
-    case 1:
-      image = rotate(image, sign * 30.0 * strength);
-      return;
-    case 2:
-      image = shear(image, sign * 0.3 * strength, 0.0);
-      return;
-    case 3:
-      image = shear(image, 0.0, sign * 0.3 * strength);
-      return;
-    case 4:
-      image = translate(image, sign * 0.3 * strength, 0.0);
-      return;
-    case 5:
-      image = translate(image, 0.0, sign * 0.3 * strength);
-      return;
-    case 6:
-      return adjust_brightness(image, factor);
-    case 7:
-      return adjust_contrast(image, factor);
-    case 8:
-      return adjust_saturation(image, factor);
-    case 9:
-      return adjust_sharpness(image, factor);
-    case 10:
-      return posterize(image, 8 - static_cast<size_t>(std::lround(4.0 * strength)));
-    case 11:
-      return solarize(image, static_cast<size_t>(std::lround(256.0 * (1.0 - strength))));
-    case 12:
-      return stretch_contrast(image);
-    default:
-      return equalize(image);
-  }
+double factor_of(double strength, double sign) {
+  return 1.0 + sign * 0.9 * strength;
 }
+
+/// RandAugment's fourteen. Their order is part of what a seed gives.
+constexpr Operation kOperations[]{
+    [](Image&, double, double) {},  // the identity
+    [](Image& i, double strength, double sign) { i = rotate(i, sign * 30.0 * strength); },
+    [](Image& i, double strength, double sign) { i = shear(i, sign * 0.3 * strength, 0.0); },
+    [](Image& i, double strength, double sign) { i = shear(i, 0.0, sign * 0.3 * strength); },
+    [](Image& i, double strength, double sign) { i = translate(i, sign * 0.3 * strength, 0.0); },
+    [](Image& i, double strength, double sign) { i = translate(i, 0.0, sign * 0.3 * strength); },
+    [](Image& i, double strength, double sign) { adjust_brightness(i, factor_of(strength, sign)); },
+    [](Image& i, double strength, double sign) { adjust_contrast(i, factor_of(strength, sign)); },
+    [](Image& i, double strength, double sign) { adjust_saturation(i, factor_of(strength, sign)); },
+    [](Image& i, double strength, double sign) { adjust_sharpness(i, factor_of(strength, sign)); },
+    [](Image& i, double strength, double) {
+      posterize(i, 8 - static_cast<size_t>(std::lround(4.0 * strength)));
+    },
+    [](Image& i, double strength, double) {
+      solarize(i, static_cast<size_t>(std::lround(256.0 * (1.0 - strength))));
+    },
+    [](Image& i, double, double) { stretch_contrast(i); },
+    [](Image& i, double, double) { equalize(i); },
+};
 
 void recolour(const Augmentation& how, Random& random, Image& image) {
   for (size_t i = 0; i < how.operations; ++i) {
-    const size_t operation = random.below(kOperations);
+    const Operation operation = kOperations[random.below(std::size(kOperations))];
     const double strength = how.magnitude * random.uniform();
-    operate(operation, strength, random.chance(0.5) ? 1.0 : -1.0, image);
+    operation(image, strength, random.chance(0.5) ? 1.0 : -1.0);
   }
   if (how.jitter <= 0.0) return;
   const auto factor = [&] { return random.uniform(1.0 - how.jitter, 1.0 + how.jitter); };
