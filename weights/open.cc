@@ -28,7 +28,7 @@ Recipe usual_recipe(const Layout& layout, const ModelConfig& config) {
   TimmRecipe timm;
   timm.height = config.embedding.image_height;
   timm.width = config.embedding.image_width;
-  // Whoever shares timm's recipes evaluates large images whole.
+  // Families with timm's recipes evaluate large images without a crop.
   const bool large = layout.crop_pct == 0.9 && config.embedding.image_height >= 384;
   const bool whole = large || config.head.class_layers != 0;  // CaiT
   timm.crop_pct = whole ? 1.0 : layout.crop_pct;

@@ -1,4 +1,4 @@
-// What is no image that we read, and what makes one of it.
+// Formats that are recognised but not read, and how to convert them.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -23,8 +23,8 @@ constexpr std::string_view kFrame = "save a frame: ffmpeg -i FILE -frames:v 1 ou
 constexpr std::string_view kConvert = "convert it: convert 'FILE[0]' out.png (ImageMagick)";
 constexpr std::string_view kUnpack = "unpack it";
 
-// What people take for one of our formats, most often because of the file's name. The first that
-// fits counts.
+// Files that are often given as images because of their names. The first signature that matches
+// counts.
 constexpr auto kForeign = std::to_array<Signature>({
     {4, "ftypcrx ", kRaw, kDevelop},
     {4, "ftyp", "a video", kFrame},

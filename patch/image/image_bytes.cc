@@ -83,7 +83,7 @@ ByteSource open_source(int file, const std::string& name) {
   if (S_ISDIR(status.st_mode)) fail(name, ": is a folder, expected an image file");
   const bool seekable = S_ISREG(status.st_mode);
   ByteSource source{.name = name, .read = {}};
-  // A file that is given as standard input may have been read in part by somebody else.
+  // A file given as standard input may have been read in part by another process.
   const off_t start = seekable ? ::lseek(file, 0, SEEK_CUR) : 0;
   if (seekable) source.size = static_cast<size_t>(std::max<off_t>(status.st_size - start, 0));
   source.read = [file, name, seekable, start](size_t at, std::span<std::byte> bytes) {
@@ -112,14 +112,14 @@ std::vector<std::byte> read_image_bytes(const ByteSource& source, const BeforeRe
   if (!read_until(source, kAnyImage, bytes)) return bytes;
 
   const ImageHeader header = known_header(source, bytes);
-  if (header.complete) return bytes;  // whatever follows is no part of it
+  if (header.complete) return bytes;  // bytes behind the image do not matter
   if (before_rest) before_rest(header);
   const size_t most = std::min(most_bytes(header, !source.size), kMaxFileBytes);
   if (!read_until(source, most, bytes) || read_header(bytes).complete) return bytes;
   fail(name, ": the file is too large: ",
-       source.size ? std::to_string(*source.size) + " bytes" : "it goes on", ", but the first ",
-       most, " hold no whole ", to_string(header.format), " of ", header.width, "x", header.height,
-       " pixels");
+       source.size ? std::to_string(*source.size) + " bytes" : "of unknown length",
+       ", but the first ", most, " do not hold a whole ", to_string(header.format), " of ",
+       header.width, "x", header.height, " pixels");
 }
 
 }  // namespace vit::patch

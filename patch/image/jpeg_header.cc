@@ -88,7 +88,7 @@ constexpr size_t kVisitsPerByte = 64;      // a flat image in ten scans takes 30
 
 /// `bytes` are those within scans: a file may have any number of others.
 void judge(const Blocks& blocks, bool arithmetic, size_t bytes, ImageHeader& header) {
-  // Huffman codes have at least a bit, and each block at least one code.
+  // Huffman codes have at least one bit, and each block at least one code.
   const size_t most_blocks = bytes * 8 * (arithmetic ? 64 : 1);
   if (arithmetic && bytes == 0)  // libjpeg would decode the zeros that it takes for missing data
     header.problem = "it holds no image data";

@@ -40,7 +40,7 @@ struct VideoState {
 
   long number_of(double seconds) const { return step > 0 ? std::lround(seconds / step) : 0; }
 
-  /// Keeps the pictures at the steps before `number` that nobody has asked for yet.
+  /// Keeps the pictures at the steps before `number` that were not requested yet.
   void pass(long number) {
     const size_t pixels = reader.width() * reader.height();
     const size_t most = std::min(kMostPassed, kMostPassedPixels / std::max<size_t>(pixels, 1));

@@ -44,9 +44,10 @@ Video::Video(VideoSource source, double step, const std::atomic<bool>& stop)
     throw;
   } catch (const std::bad_alloc&) {
     // FFmpeg says so, too, of tables that a file only claims to have; the other inputs go on.
-    fail(source_.name,
-         ": cannot read this video: it asks for more memory than there is; it is damaged, or made ",
-         "to do harm");
+    fail(
+        source_.name,
+        ": cannot read this video: it needs more memory than is available; it is damaged, or made ",
+        "to do harm");
   } catch (const Error& error) {
     fail(source_.name, ": ", error.what());
   }

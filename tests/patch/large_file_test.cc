@@ -92,7 +92,7 @@ TEST(LargeFile, ATiffSaysInItsDirectoryHowMuchItNeeds) {
   EXPECT_LT(peak_megabytes([&] { EXPECT_EQ(read_image(near).width, 4u); }), 80u);
   const std::string far = tiff_with_late_directory(folder, 1'900'000'000);
   EXPECT_LT(peak_megabytes([&] {
-              EXPECT_THAT(message_of(far), HasSubstr("hold no whole TIFF of 4x3 pixels"));
+              EXPECT_THAT(message_of(far), HasSubstr("do not hold a whole TIFF of 4x3 pixels"));
             }),
             80u);
 }

@@ -86,7 +86,7 @@ TEST(TeacherTable, AForeignOrDamagedFileIsRefused) {
             path + ": damaged, its checksum differs");
   folder.write("answers", "something else, and long enough to be a file of its kind");
   EXPECT_EQ(message_of([&] { TeacherTable::load(path, table.shape()); }),
-            path + ": is no file of a teacher's answers of this version");
+            path + ": is not a file of a teacher's answers of this version");
   EXPECT_EQ(message_of([&] { TeacherTable::load(folder.path("none"), table.shape()); }),
             folder.path("none") + ": cannot be opened");
 }

@@ -60,7 +60,7 @@ TEST(Safetensors, RefusesAFileCutShortAtEveryByte) {
 }
 
 TEST(Safetensors, SaysHowMuchIsMissing) {
-  EXPECT_EQ(complaint("abc"), "m.safetensors: cut short: 3 bytes are no safetensors file");
+  EXPECT_EQ(complaint("abc"), "m.safetensors: cut short: 3 bytes are not a safetensors file");
   EXPECT_EQ(complaint(test::bytes_of(std::uint64_t{50}) + "{}"),
             "m.safetensors: cut short: the header needs 50 bytes, the file holds 2");
   EXPECT_EQ(header_complaint(kOneFloat, 3),

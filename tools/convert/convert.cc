@@ -67,7 +67,7 @@ int run(const cxxopts::ParseResult& parsed) {
                "model is given before it or with -m");
   if (of_another_format(output))
     fail_usage("'", output.string(),
-               "' is no name for a safetensors file, which is what is written; ",
+               "' is not a name of a safetensors file, the format that is written; ",
                "expected a name that ends in .safetensors");
   const auto chosen = dtype_in(parsed);
   const size_t heads = parsed.count("heads")

@@ -90,7 +90,8 @@ FontFamily chosen_family() {
   if (const std::string chosen = environment("VIT_FONT"); !chosen.empty()) {
     std::error_code error;
     if (!fs::is_regular_file(chosen, error))
-      fail("$VIT_FONT names '", chosen, "', which is no file; expected a .ttf, .otf or .ttc file");
+      fail("$VIT_FONT names '", chosen,
+           "', which is not a file; expected a .ttf, .otf or .ttc file");
     return {chosen, {}};
   }
   for (const KnownFamily& family : kKnown)

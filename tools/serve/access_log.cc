@@ -85,7 +85,7 @@ void AccessLog::write() {
     try {
       write_output(text);
     } catch (const Error&) {
-      // Nobody reads the log any more; the service goes on.
+      // The log is no longer read; the service continues.
     }
   }
 }

@@ -74,7 +74,8 @@ void add_json_image(const Json& json, Inputs& inputs) {
 Inputs read_object(const Request& request, size_t most_images, bool or_embeddings) {
   Inputs inputs;
   Json json = parse_json(request.body);
-  if (!json.is_object()) fail_request(400, "the JSON is no object, expected {\"images\": [...]}");
+  if (!json.is_object())
+    fail_request(400, "the JSON is not an object, expected {\"images\": [...]}");
   const bool embeddings = or_embeddings && !json.contains("images") && json.contains("embeddings");
   const char* key = embeddings ? "embeddings" : "images";
   if (!json.contains(key) || !json[key].is_array())

@@ -127,7 +127,7 @@ ProbeFeatures features_for(const Base& base, const Model& model,
   return features;
 }
 
-/// What a classifier that reads so many of the features pools.
+/// What a classifier that reads this many of the features pools.
 Pooling pooling_of(const Base& base, const train::Logistic& head) {
   const ModelConfig& config = base.checkpoint.config;
   const bool all = head.weight.cols() == config.classifier_inputs();

@@ -52,8 +52,8 @@ bool is_random_name(const std::string& name) {
          name.starts_with(kPrefix) && name.ends_with(kSuffix);
 }
 
-/// A lock that lasts as long as the process says who is alive. Where the file system has none,
-/// nobody can take it either, and nothing is removed.
+/// A lock that lasts as long as the process shows which processes are alive. On a file system
+/// without locks, removal cannot take the lock either, and nothing is removed.
 bool lock(int file) {
   return ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
@@ -62,7 +62,7 @@ std::string descriptor_path(int file) {
   return "/proc/self/fd/" + std::to_string(file);
 }
 
-/// A file without a name, -1: the file system or the kernel has none, or they cannot get a name.
+/// A file without a name. -1: the file system or the kernel does not support that.
 int open_unnamed(const fs::path& folder) {
   const int file = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (file < 0) return -1;
@@ -108,7 +108,7 @@ void AtomicFile::open_named() {
     file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file_ < 0 && errno != EEXIST) refuse(path_, errno);
     if (file_ < 0) continue;
-    // remove_abandoned() may have taken it between the two calls; then it has no name any more.
+    // remove_abandoned() may have removed it between the two calls.
     struct stat status {};
     if (lock(file_) && ::fstat(file_, &status) == 0 && status.st_nlink == 1) return;
     ::close(file_);
@@ -128,7 +128,7 @@ void AtomicFile::reserve(std::size_t bytes) {
   const int error = posix_fallocate(file_, 0, static_cast<off_t>(bytes));
   if (error == ENOSPC || error == EDQUOT || error == EFBIG)
     fail(path_.string(), ": cannot write ", bytes, " bytes: ", std::strerror(error));
-  // Other errors say that the file system cannot reserve; writing will tell.
+  // Other errors mean that the file system cannot reserve space; writing reports a full disk.
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {

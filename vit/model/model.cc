@@ -8,7 +8,7 @@ namespace vit {
 
 namespace {
 
-/// Throws an Error if so many tokens cannot be merged after each layer.
+/// Throws an Error if this many tokens cannot be merged after each layer.
 void check_merging(const Model& model, size_t merge_tokens) {
   const std::string where =
       model.config.architecture.empty() ? "this model" : model.config.architecture;
@@ -26,7 +26,7 @@ void check_merging(const Model& model, size_t merge_tokens) {
     fail(where, ": token merging needs pre-norm blocks of one branch; this model has ",
          to_string(model.config.encoder.block), " blocks of ", model.config.encoder.branches,
          " branches");
-  // With fewer tokens than that the last layers have next to nothing left to tell classes by.
+  // With fewer tokens than that the last layers have too little left to distinguish classes.
   const size_t patch_count = model.config.embedding.grid().count(),
                layers = model.encoder.blocks.size();
   if (merge_tokens * layers >= patch_count)

@@ -43,7 +43,7 @@ void head_to_projection(Checkpoint& image) {
   HeadConfig& head = image.config.head;
   if (head.classes == 0) return;
   if (head.pre_logits != 0 || head.distilled_head)
-    fail(image.path, ": its head is no projection to a space that texts share");
+    fail(image.path, ": its head is not a projection to a space shared with texts");
   head.pre_logits = head.classes;
   head.pre_logits_tanh = false;
   head.pre_logits_bias = head.head_bias;

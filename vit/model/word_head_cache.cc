@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kVersion = 1;
 constexpr std::uint64_t kMagic = 0x0064616568746976;  // "vithead"
 
-// Whatever of these lies beside the weights may decide what a text's feature is.
+// Any of these files beside the weights can change the feature of a text.
 constexpr std::array kFiles{"config.json",
                             "open_clip_config.json",
                             "bpe_simple_vocab_16e6.txt.gz",

@@ -106,7 +106,7 @@ WordPiece read_word_piece(const Fields& model, size_t& pieces) {
   return {std::move(vocabulary), std::move(options)};
 }
 
-/// Files of before the types were written down tell the model by its fields.
+/// Older files do not name the type; the fields identify the model.
 std::string type_of(const Fields& model) {
   if (const auto type = model.text("type")) return *type;
   if (model.has("merges")) return "BPE";

@@ -36,7 +36,7 @@ ArchiveReader read_archive(const std::filesystem::path& path, const Magic& magic
   std::uint64_t stored = 0;
   if (bytes.size() < magic.size() + sizeof stored ||
       !std::equal(magic.begin(), magic.end(), bytes.begin()))
-    fail(path.string(), ": is no ", what, " of this version");
+    fail(path.string(), ": is not a ", what, " of this version");
   const size_t body = bytes.size() - sizeof stored;
   std::memcpy(&stored, bytes.data() + body, sizeof stored);
   if (stored != checksum(std::span(bytes).first(body)))

@@ -84,7 +84,7 @@ class Machine {
   }
   // Instructions answer true, so that one line can do and report them.
   bool push(PickleNode node) { return push_again(add(std::move(node))); }
-  /// Nothing that anybody looks into; one object stands for all of them.
+  /// Objects whose content is never read; one object stands for all of them.
   bool push_other() {
     if (!other_) other_ = add({});
     return push_again(*other_);

@@ -43,12 +43,13 @@ class Call {
 
   size_t count() const { return arguments_.size(); }
   const PickleNode& at(size_t place) const {
-    if (place >= arguments_.size()) fail(where_, ": its pickle calls a function with too little");
+    if (place >= arguments_.size())
+      fail(where_, ": its pickle calls a function with too few arguments");
     return pickle_.nodes[arguments_[place]];
   }
   const PickleNode& node(NodeId id) const { return pickle_.nodes[id]; }
   const PickleNode& item(const PickleNode& of, size_t place) const {
-    if (place >= of.items.size()) fail(where_, ": its pickle has a storage that says too little");
+    if (place >= of.items.size()) fail(where_, ": its pickle has a storage with too few fields");
     return pickle_.nodes[of.items[place]];
   }
   size_t size(const PickleNode& node) const {
@@ -110,7 +111,8 @@ class Namer {
 
   void walk(NodeId id, const std::string& name, size_t depth) {
     const PickleNode& node = pickle_.nodes[id];
-    if (++visits_ > kMostVisits) fail(where_, ": its pickle is tangled beyond a weight file");
+    if (++visits_ > kMostVisits)
+      fail(where_, ": its pickle has more references than any weight file");
     if (node.kind == Kind::kTensor) {
       if (tensors.size() >= kMostTensors)
         fail(where_, ": holds more than ", kMostTensors, " tensors");

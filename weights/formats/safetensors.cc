@@ -185,7 +185,7 @@ void check_tiling(const std::string& where, std::vector<Span> spans, size_t size
 
 std::string_view header_of(const std::string& where, std::span<const std::byte> bytes) {
   if (bytes.size() < kLengthBytes)
-    fail(where, ": cut short: ", bytes.size(), " bytes are no safetensors file");
+    fail(where, ": cut short: ", bytes.size(), " bytes are not a safetensors file");
   const auto length = load<std::uint64_t>(bytes.data());
   if (length > kLargestHeader)
     fail(where, ": header of ", length, " bytes, at most ", kLargestHeader);

@@ -51,7 +51,7 @@ size_t square_root(size_t n) {
   return root * root == n ? root : 0;
 }
 
-/// Tokens and tables are [1, n, width], whatever axes of length 1 a layout spares.
+/// Tokens and tables are [1, n, width], whether or not a layout omits axes of length 1.
 void fit_tokens(WeightMap& weights) {
   for (const auto name : {"cls_token", "dist_token", "reg_token", "pos_embed", "pos_embed_y",
                           "pos_embed_x", "attn_pool.latent"}) {

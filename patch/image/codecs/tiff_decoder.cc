@@ -52,7 +52,7 @@ toff_t size_of_source(thandle_t handle) {
   return static_cast<Source*>(handle)->bytes.size();
 }
 
-/// The file needs not be read, it is there.
+/// The file is in memory already; nothing is read.
 int map_source(thandle_t handle, void** start, toff_t* size) {
   auto& source = *static_cast<Source*>(handle);
   *start = const_cast<std::byte*>(source.bytes.data());
@@ -75,7 +75,7 @@ int hear_error(TIFF*, void* user, const char* module, const char* format, va_lis
   return 1;
 }
 
-/// libtiff takes whatever follows the pixels for the rest of them.
+/// libtiff would read the bytes behind the pixels as if they were pixels.
 bool is_about_lengths(std::string_view format) {
   return format.starts_with("Bogus \"StripByteCounts\"") ||
          format.starts_with("Wrong \"StripByteCounts\"");

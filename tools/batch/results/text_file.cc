@@ -179,7 +179,7 @@ bool TextFile::read_record() {
     }
     if (rest.size() > kMostRecord)
       fail(path_, ": row ", rows_ + 1, " is longer than ", kMostRecord,
-           " bytes: this is no file of results by vit, or a damaged one");
+           " bytes: this is not a file of results by vit, or it is damaged");
     if (!read_more()) return false;
   }
 }

@@ -41,8 +41,9 @@ struct Session {
   net::steady_timer timer;
   beast::flat_buffer buffer;
   Stage stage = Stage::kIdle;
-  bool reading = false;  ///< a read into the buffer is under way, which nobody else may touch then
-  bool left = false;     ///< the client has ended its side
+  bool reading =
+      false;  ///< a read into the buffer is in progress; no other code may touch the buffer then
+  bool left = false;  ///< the client has ended its side
   std::string peer{};
   std::list<std::shared_ptr<Session>>::iterator place{};
   std::list<Session*>::iterator idle_place{};
@@ -250,7 +251,7 @@ std::optional<Reply> problem_of(error_code error, const ServerSettings& settings
   }
 }
 
-/// Receiving failed: an answer where somebody can read it.
+/// Receiving failed: answers if the client can still read the answer.
 void on_bad_request(const SessionPtr& s, error_code error) {
   auto reply = problem_of(error, s->hub.settings);
   if (!reply) return s->head.id == 0 ? close(s) : abort_request(s);
