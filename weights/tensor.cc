@@ -223,34 +223,4 @@ std::string to_string(const Shape& shape) {
   return text + "]";
 }
 
-std::string_view to_string(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-      return "f64";
-    case DType::kF32:
-      return "f32";
-    case DType::kF16:
-      return "f16";
-    case DType::kBf16:
-      return "bf16";
-    case DType::kI64:
-      return "i64";
-    case DType::kI32:
-      return "i32";
-    case DType::kI16:
-      return "i16";
-    case DType::kI8:
-      return "i8";
-    case DType::kU8:
-      return "u8";
-    case DType::kBool:
-      return "bool";
-    case DType::kQ8_0:
-      return "q8_0";
-    case DType::kQ4_0:
-      return "q4_0";
-  }
-  return "?";
-}
-
 }  // namespace vit::weights

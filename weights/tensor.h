@@ -7,11 +7,28 @@
 #include <string_view>
 #include <vector>
 
+#include "vit/base/enum_names.h"
+
 namespace vit::weights {
 
 using std::size_t;
 
 enum class DType { kF64, kF32, kF16, kBf16, kI64, kI32, kI16, kI8, kU8, kBool, kQ8_0, kQ4_0 };
+constexpr auto enum_names(DType) {
+  using enum DType;
+  return std::to_array<EnumName<DType>>({{kF64, "f64"},
+                                         {kF32, "f32"},
+                                         {kF16, "f16"},
+                                         {kBf16, "bf16"},
+                                         {kI64, "i64"},
+                                         {kI32, "i32"},
+                                         {kI16, "i16"},
+                                         {kI8, "i8"},
+                                         {kU8, "u8"},
+                                         {kBool, "bool"},
+                                         {kQ8_0, "q8_0"},
+                                         {kQ4_0, "q4_0"}});
+}
 
 using Shape = std::vector<size_t>;
 
@@ -71,6 +88,6 @@ size_t byte_count(DType dtype, size_t count);
 std::vector<size_t> contiguous_strides(const Shape& shape);
 
 std::string to_string(const Shape& shape);  ///< "[3, 16, 16]"
-std::string_view to_string(DType dtype);    ///< "f32", "bf16", "q8_0", …
+using vit::to_string;                       // of a DType
 
 }  // namespace vit::weights

@@ -4,30 +4,6 @@
 #include "vit/base/error.h"
 
 namespace vit::patch {
-std::string_view to_string(FileFormat format) {
-  switch (format) {
-    case FileFormat::kJpeg:
-      return "JPEG";
-    case FileFormat::kPng:
-      return "PNG";
-    case FileFormat::kWebp:
-      return "WebP";
-    case FileFormat::kBmp:
-      return "BMP";
-    case FileFormat::kTiff:
-      return "TIFF";
-    case FileFormat::kGif:
-      return "GIF";
-    case FileFormat::kHeic:
-      return "HEIC";
-    case FileFormat::kAvif:
-      return "AVIF";
-    case FileFormat::kUnknown:
-      break;
-  }
-  return "unknown";
-}
-
 FileFormat format_of(std::span<const std::byte> bytes) {
   const ByteReader reader(bytes, ByteOrder::kBig);
   if (reader.says(0, "\xff\xd8\xff")) return FileFormat::kJpeg;

@@ -9,11 +9,25 @@
 #include <string_view>
 #include <vector>
 
+#include "vit/base/enum_names.h"
+
 namespace vit::patch {
 
 using std::size_t;
 
 enum class FileFormat { kUnknown, kJpeg, kPng, kWebp, kBmp, kTiff, kGif, kHeic, kAvif };
+constexpr auto enum_names(FileFormat) {
+  using enum FileFormat;
+  return std::to_array<EnumName<FileFormat>>({{kUnknown, "unknown"},
+                                              {kJpeg, "JPEG"},
+                                              {kPng, "PNG"},
+                                              {kWebp, "WebP"},
+                                              {kBmp, "BMP"},
+                                              {kTiff, "TIFF"},
+                                              {kGif, "GIF"},
+                                              {kHeic, "HEIC"},
+                                              {kAvif, "AVIF"}});
+}
 
 struct ImageHeader {
   FileFormat format = FileFormat::kUnknown;
@@ -26,8 +40,6 @@ struct ImageHeader {
   std::string problem = {};              ///< what makes it undecodable, if anything does
   std::span<const std::byte> exif = {};  ///< the EXIF block in the file's bytes
 };
-
-std::string_view to_string(FileFormat format);  ///< "JPEG", …
 
 /// By the first bytes.
 FileFormat format_of(std::span<const std::byte> bytes);

@@ -215,22 +215,25 @@ TEST(Config, EveryChoiceHasAName) {
   EXPECT_EQ(to_string(Pooling::kClassAndMean), "class-and-mean");
 }
 
-TEST(Config, PositionResamplingIsReadAsItIsWritten) {
-  for (const auto value : {PositionResampling::kBilinear, PositionResampling::kBilinearAlignCorners,
-                           PositionResampling::kBicubic, PositionResampling::kBicubicAntialias,
-                           PositionResampling::kBilinearAntialias})
-    EXPECT_EQ(parse_position_resampling(to_string(value)), value);
+/// Self-descriptions read back what they wrote: each name must be that of one enumerator.
+template <typename Enum>
+void expect_names_are_read_back() {
+  for (const auto& [value, name] : enum_names(Enum{})) {
+    EXPECT_EQ(to_string(value), name);
+    EXPECT_EQ(enum_named<Enum>(name), value);
+  }
+  EXPECT_EQ(enum_named<Enum>("?"), std::nullopt);
 }
 
-TEST(Config, AnUnknownPositionResamplingListsTheChoices) {
-  try {
-    parse_position_resampling("nearest");
-    FAIL() << "accepted an unknown name";
-  } catch (const Error& error) {
-    EXPECT_STREQ(error.what(),
-                 "unknown position resampling 'nearest', choose one of: bilinear, "
-                 "bilinear-align-corners, bicubic, bicubic-antialias, bilinear-antialias");
-  }
+TEST(Config, NamesAreReadAsTheyAreWritten) {
+  expect_names_are_read_back<Activation>();
+  expect_names_are_read_back<PositionKind>();
+  expect_names_are_read_back<PositionResampling>();
+  expect_names_are_read_back<BlockKind>();
+  expect_names_are_read_back<AttentionKind>();
+  expect_names_are_read_back<Pooling>();
+  EXPECT_EQ(list_of_names<PositionResampling>(),
+            "bilinear, bilinear-align-corners, bicubic, bicubic-antialias or bilinear-antialias");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ for name in owner/other other; do
 done
 # Nothing but the public headers is installed.
 expect "the installed headers" "$(cd "$prefix/usr/include/vit_toolkit" && find . -name '*.h' | sort | tr '\n' ' ')" \
-  "./patch/image/image.h ./vit/base/config.h ./vit/base/error.h ./vit/base/matrix.h ./vit/base/precision.h ./vit/base/recipe.h ./vit/model/classifier.h ./vit/model/features.h ./vit/model/runner.h ./vit/model/words.h ./vit/text/prompts.h ./vit/version.h ./vit/vit.h ./vit/vit_c.h "
+  "./patch/image/image.h ./vit/base/config.h ./vit/base/enum_names.h ./vit/base/error.h ./vit/base/matrix.h ./vit/base/precision.h ./vit/base/recipe.h ./vit/model/classifier.h ./vit/model/features.h ./vit/model/runner.h ./vit/model/words.h ./vit/text/prompts.h ./vit/version.h ./vit/vit.h ./vit/vit_c.h "
 # The bundled model is installed, and found if no model is named.
 answer=$(cd "$prefix" && VIT_MODEL="" "$prefix/usr/bin/vit" classify -k 1 "$source_dir/weights/default/pictures/school_bus.png")
 [[ $answer == *"  school bus "* ]] || { echo "the installed program did not name the bus: $answer"; exit 1; }

@@ -16,15 +16,6 @@
 namespace vit::tools {
 namespace {
 
-PositionResampling parse_positions(const std::string& text) {
-  using enum PositionResampling;
-  std::vector<std::pair<std::string_view, PositionResampling>> choices;
-  for (const auto way :
-       {kBilinear, kBilinearAlignCorners, kBicubic, kBicubicAntialias, kBilinearAntialias})
-    choices.emplace_back(to_string(way), way);
-  return parse_choice("--positions", text, choices);
-}
-
 HeadId parse_head(std::string_view option, std::string_view text, std::string_view all) {
   const size_t colon = text.find(':');
   const auto number = [&](std::string_view digits) {
@@ -140,13 +131,13 @@ ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
     options.image_height = size.height;
     options.image_width = size.width;
   }
-  if (arguments.count("positions")) options.positions = parse_positions(text("positions"));
+  if (arguments.count("positions"))
+    options.positions = parse_choice<PositionResampling>("--positions", text("positions"));
   if (arguments.count("threads"))
     options.threads = parse_count("--threads", text("threads"), 1, 1024);
   if (arguments.count("heads")) options.heads = parse_count("--heads", text("heads"), 1, 1024);
   if (arguments.count("precision"))
-    options.precision = parse_choice<Precision>(
-        "--precision", text("precision"), {{"f32", Precision::kF32}, {"int8", Precision::kInt8}});
+    options.precision = parse_choice<Precision>("--precision", text("precision"));
   if (arguments.count("max-tokens"))
     options.most_tokens = parse_count("--max-tokens", text("max-tokens"), 1, size_t{1} << 40);
   if (arguments.count("temperature"))

@@ -55,12 +55,8 @@ EmbedSettings parse_embed(const cxxopts::ParseResult& arguments) {
   EmbedSettings settings;
   settings.model = parse_model_settings(arguments);
   if (arguments.count("features"))
-    settings.kind = parse_choice<FeatureKind>("--features", arguments["features"].as<std::string>(),
-                                              {{"cls", FeatureKind::kClass},
-                                               {"mean", FeatureKind::kMean},
-                                               {"cls-and-mean", FeatureKind::kClassAndMean},
-                                               {"pooled", FeatureKind::kPooled},
-                                               {"patches", FeatureKind::kPatches}});
+    settings.kind =
+        parse_choice<FeatureKind>("--features", arguments["features"].as<std::string>());
   settings.normalize = arguments.count("normalize") != 0;
   settings.max_patches = parse_max_patches(arguments);
   if (settings.max_patches != 0 && settings.kind == FeatureKind::kPatches)

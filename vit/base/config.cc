@@ -9,84 +9,6 @@
 namespace vit {
 namespace {
 
-template <typename T>
-struct Name {
-  T value;
-  std::string_view text;
-};
-
-template <typename T, size_t N>
-std::string_view name_of(const Name<T> (&names)[N], T value) {
-  for (const auto& name : names)
-    if (name.value == value) return name.text;
-  return "?";
-}
-
-constexpr Name<Activation> kActivations[] = {
-    {Activation::kNone, "none"},          {Activation::kGelu, "gelu"},
-    {Activation::kGeluTanh, "gelu_tanh"}, {Activation::kQuickGelu, "quick_gelu"},
-    {Activation::kRelu, "relu"},          {Activation::kSilu, "silu"},
-};
-constexpr Name<NormKind> kNorms[] = {
-    {NormKind::kLayerNorm, "layer_norm"},
-    {NormKind::kRmsNorm, "rms_norm"},
-};
-constexpr Name<PrefixToken> kPrefixTokens[] = {
-    {PrefixToken::kClass, "class"},
-    {PrefixToken::kDistillation, "distillation"},
-    {PrefixToken::kRegister, "register"},
-};
-constexpr Name<PositionKind> kPositions[] = {
-    {PositionKind::kNone, "none"},
-    {PositionKind::kLearned, "learned"},
-    {PositionKind::kSinusoidal1d, "sinusoidal-1d"},
-    {PositionKind::kSinusoidal2d, "sinusoidal-2d"},
-    {PositionKind::kFactorized, "factorized"},
-};
-constexpr Name<PositionResampling> kResamplings[] = {
-    {PositionResampling::kBilinear, "bilinear"},
-    {PositionResampling::kBilinearAlignCorners, "bilinear-align-corners"},
-    {PositionResampling::kBicubic, "bicubic"},
-    {PositionResampling::kBicubicAntialias, "bicubic-antialias"},
-    {PositionResampling::kBilinearAntialias, "bilinear-antialias"},
-};
-constexpr Name<BlockKind> kBlocks[] = {
-    {BlockKind::kPreNorm, "pre-norm"},
-    {BlockKind::kPostNorm, "post-norm"},
-    {BlockKind::kResidualPostNorm, "residual-post-norm"},
-    {BlockKind::kParallel, "parallel"},
-};
-constexpr Name<AttentionKind> kAttentions[] = {
-    {AttentionKind::kStandard, "standard"},
-    {AttentionKind::kDifferential, "differential"},
-    {AttentionKind::kTalkingHeads, "talking-heads"},
-};
-constexpr Name<Pooling> kPoolings[] = {
-    {Pooling::kClass, "class"},
-    {Pooling::kMean, "mean"},
-    {Pooling::kMax, "max"},
-    {Pooling::kMeanMax, "mean-max"},
-    {Pooling::kAttention, "attention"},
-    {Pooling::kClassAndMean, "class-and-mean"},
-};
-constexpr Name<RotaryKind> kRotaries[] = {
-    {RotaryKind::kNone, "none"},
-    {RotaryKind::kAxial, "axial"},
-    {RotaryKind::kNormalized, "normalized"},
-    {RotaryKind::kLearned, "learned"},
-};
-constexpr Name<RelativeBiasKind> kRelativeBiases[] = {
-    {RelativeBiasKind::kNone, "none"},
-    {RelativeBiasKind::kTable, "table"},
-    {RelativeBiasKind::kLogMlp, "log-mlp"},
-    {RelativeBiasKind::kSwinMlp, "swin-mlp"},
-};
-constexpr Name<RelativeResampling> kRelativeResamplings[] = {
-    {RelativeResampling::kGeometric, "geometric"},
-    {RelativeResampling::kBilinear, "bilinear"},
-    {RelativeResampling::kGeometricCubic, "geometric-cubic"},
-};
-
 // Far above any published model. A file with larger sizes is broken or hostile: sums of sizes would
 // overflow, and the list of its tensors would fill the memory.
 constexpr size_t kLargestSize = size_t{1} << 20;
@@ -294,50 +216,6 @@ void check_tokens(const ModelConfig& c, size_t most, std::string_view where) {
           << " gives " << c.embedding.tokens() << " tokens, at most " << most
           << " are allowed; choose a smaller input size or allow more tokens";
   throw TooManyTokens(message.str());
-}
-
-std::string_view to_string(Activation value) {
-  return name_of(kActivations, value);
-}
-std::string_view to_string(NormKind value) {
-  return name_of(kNorms, value);
-}
-std::string_view to_string(PrefixToken value) {
-  return name_of(kPrefixTokens, value);
-}
-std::string_view to_string(PositionKind value) {
-  return name_of(kPositions, value);
-}
-std::string_view to_string(PositionResampling value) {
-  return name_of(kResamplings, value);
-}
-std::string_view to_string(BlockKind value) {
-  return name_of(kBlocks, value);
-}
-std::string_view to_string(AttentionKind value) {
-  return name_of(kAttentions, value);
-}
-std::string_view to_string(Pooling value) {
-  return name_of(kPoolings, value);
-}
-
-std::string_view to_string(RotaryKind value) {
-  return name_of(kRotaries, value);
-}
-std::string_view to_string(RelativeBiasKind value) {
-  return name_of(kRelativeBiases, value);
-}
-std::string_view to_string(RelativeResampling value) {
-  return name_of(kRelativeResamplings, value);
-}
-
-PositionResampling parse_position_resampling(std::string_view name) {
-  std::string choices;
-  for (const auto& known : kResamplings) {
-    if (known.text == name) return known.value;
-    choices += (choices.empty() ? "" : ", ") + std::string(known.text);
-  }
-  fail("unknown position resampling '", name, "', choose one of: ", choices);
 }
 
 }  // namespace vit

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vit/base/enum_names.h"
 #include "vit/base/error.h"
 
 namespace vit {
@@ -13,10 +14,28 @@ namespace vit {
 using std::size_t;
 
 enum class Activation { kNone, kGelu, kGeluTanh, kQuickGelu, kRelu, kSilu };
+constexpr auto enum_names(Activation) {
+  using enum Activation;
+  return std::to_array<EnumName<Activation>>({{kNone, "none"},
+                                              {kGelu, "gelu"},
+                                              {kGeluTanh, "gelu_tanh"},
+                                              {kQuickGelu, "quick_gelu"},
+                                              {kRelu, "relu"},
+                                              {kSilu, "silu"}});
+}
 enum class NormKind { kLayerNorm, kRmsNorm };
+constexpr auto enum_names(NormKind) {
+  using enum NormKind;
+  return std::to_array<EnumName<NormKind>>({{kLayerNorm, "layer_norm"}, {kRmsNorm, "rms_norm"}});
+}
 
 /// Tokens in front of the patches, in the order of the checkpoint.
 enum class PrefixToken { kClass, kDistillation, kRegister };
+constexpr auto enum_names(PrefixToken) {
+  using enum PrefixToken;
+  return std::to_array<EnumName<PrefixToken>>(
+      {{kClass, "class"}, {kDistillation, "distillation"}, {kRegister, "register"}});
+}
 
 enum class PositionKind {
   kNone,
@@ -25,6 +44,14 @@ enum class PositionKind {
   kSinusoidal2d,
   kFactorized,  ///< a learned row for each row of the grid plus one for each column (NaFlex)
 };
+constexpr auto enum_names(PositionKind) {
+  using enum PositionKind;
+  return std::to_array<EnumName<PositionKind>>({{kNone, "none"},
+                                                {kLearned, "learned"},
+                                                {kSinusoidal1d, "sinusoidal-1d"},
+                                                {kSinusoidal2d, "sinusoidal-2d"},
+                                                {kFactorized, "factorized"}});
+}
 
 /// How a learned position grid is resampled for another resolution.
 enum class PositionResampling {
@@ -34,6 +61,15 @@ enum class PositionResampling {
   kBicubicAntialias,
   kBilinearAntialias,
 };
+constexpr auto enum_names(PositionResampling) {
+  using enum PositionResampling;
+  return std::to_array<EnumName<PositionResampling>>(
+      {{kBilinear, "bilinear"},
+       {kBilinearAlignCorners, "bilinear-align-corners"},
+       {kBicubic, "bicubic"},
+       {kBicubicAntialias, "bicubic-antialias"},
+       {kBilinearAntialias, "bilinear-antialias"}});
+}
 
 enum class BlockKind {
   kPreNorm,           ///< x += f(norm(x)): ViT, DeiT, DINO, CLIP. Several branches are summed.
@@ -41,12 +77,24 @@ enum class BlockKind {
   kResidualPostNorm,  ///< x += norm(f(x)): timm's `rpn`
   kParallel,          ///< x += attention(n) + mlp(n), n = norm(x): ViT-22B, timm's `xp`
 };
+constexpr auto enum_names(BlockKind) {
+  using enum BlockKind;
+  return std::to_array<EnumName<BlockKind>>({{kPreNorm, "pre-norm"},
+                                             {kPostNorm, "post-norm"},
+                                             {kResidualPostNorm, "residual-post-norm"},
+                                             {kParallel, "parallel"}});
+}
 
 enum class AttentionKind {
   kStandard,
   kDifferential,  ///< softmax(q1·k1) - lambda · softmax(q2·k2)
   kTalkingHeads,  ///< heads are mixed linearly before and after the softmax (CaiT)
 };
+constexpr auto enum_names(AttentionKind) {
+  using enum AttentionKind;
+  return std::to_array<EnumName<AttentionKind>>(
+      {{kStandard, "standard"}, {kDifferential, "differential"}, {kTalkingHeads, "talking-heads"}});
+}
 
 /// Where the angles come from that queries and keys of patches are rotated by.
 enum class RotaryKind {
@@ -55,6 +103,11 @@ enum class RotaryKind {
   kNormalized,  ///< the same from patch centres in -1..1, divided by periods: DINOv3
   kLearned,     ///< column and row times learned frequencies of each layer and head: Naver mixed
 };
+constexpr auto enum_names(RotaryKind) {
+  using enum RotaryKind;
+  return std::to_array<EnumName<RotaryKind>>(
+      {{kNone, "none"}, {kAxial, "axial"}, {kNormalized, "normalized"}, {kLearned, "learned"}});
+}
 
 /// Where the numbers come from that are added to the scores of pairs of patches.
 enum class RelativeBiasKind {
@@ -63,6 +116,11 @@ enum class RelativeBiasKind {
   kLogMlp,   ///< an MLP on the logarithms of the offsets: timm's relpos
   kSwinMlp,  ///< Swin v2's: the same on normalised offsets, 16 · sigmoid(…)
 };
+constexpr auto enum_names(RelativeBiasKind) {
+  using enum RelativeBiasKind;
+  return std::to_array<EnumName<RelativeBiasKind>>(
+      {{kNone, "none"}, {kTable, "table"}, {kLogMlp, "log-mlp"}, {kSwinMlp, "swin-mlp"}});
+}
 
 /// How a table of offsets is resampled for another resolution.
 enum class RelativeResampling {
@@ -70,6 +128,11 @@ enum class RelativeResampling {
   kBilinear,        ///< as an image: transformers
   kGeometricCubic,  ///< a cubic spline through the places of kGeometric: BEiT's authors
 };
+constexpr auto enum_names(RelativeResampling) {
+  using enum RelativeResampling;
+  return std::to_array<EnumName<RelativeResampling>>(
+      {{kGeometric, "geometric"}, {kBilinear, "bilinear"}, {kGeometricCubic, "geometric-cubic"}});
+}
 
 enum class Pooling {
   kClass,         ///< the class token
@@ -79,6 +142,15 @@ enum class Pooling {
   kAttention,     ///< a learned query attends to the tokens (SigLIP's MAP head)
   kClassAndMean,  ///< class token and mean of the patches side by side (DINOv2 classifiers)
 };
+constexpr auto enum_names(Pooling) {
+  using enum Pooling;
+  return std::to_array<EnumName<Pooling>>({{kClass, "class"},
+                                           {kMean, "mean"},
+                                           {kMax, "max"},
+                                           {kMeanMax, "mean-max"},
+                                           {kAttention, "attention"},
+                                           {kClassAndMean, "class-and-mean"}});
+}
 
 struct GridSize {
   size_t rows = 0;
@@ -258,21 +330,5 @@ class TooManyTokens : public Error {
 
 /// Throws TooManyTokens if the model has more than `most`. `where` opens the message.
 void check_tokens(const ModelConfig& config, size_t most, std::string_view where);
-
-/// The names used in files and on the command line: "gelu_tanh", "bicubic-antialias", …
-std::string_view to_string(Activation value);
-std::string_view to_string(NormKind value);
-std::string_view to_string(PrefixToken value);
-std::string_view to_string(PositionKind value);
-std::string_view to_string(PositionResampling value);
-std::string_view to_string(BlockKind value);
-std::string_view to_string(AttentionKind value);
-std::string_view to_string(Pooling value);
-std::string_view to_string(RotaryKind value);
-std::string_view to_string(RelativeBiasKind value);
-std::string_view to_string(RelativeResampling value);
-
-/// Throws an Error listing the choices if `name` is none of them.
-PositionResampling parse_position_resampling(std::string_view name);
 
 }  // namespace vit

@@ -34,36 +34,6 @@ size_t scale_edge(size_t resized, size_t crop, double fraction, size_t edge) {
 
 }  // namespace
 
-std::string_view to_string(Interpolation value) {
-  switch (value) {
-    case Interpolation::kNearest:
-      return "nearest";
-    case Interpolation::kBox:
-      return "box";
-    case Interpolation::kBilinear:
-      return "bilinear";
-    case Interpolation::kBicubic:
-      return "bicubic";
-    case Interpolation::kLanczos:
-      return "lanczos";
-  }
-  return "?";
-}
-
-std::string_view to_string(ResizeMode value) {
-  switch (value) {
-    case ResizeMode::kShortEdge:
-      return "short edge";
-    case ResizeMode::kSquash:
-      return "squash";
-    case ResizeMode::kBorder:
-      return "border";
-    case ResizeMode::kNone:
-      return "none";
-  }
-  return "?";
-}
-
 std::string describe(const Recipe& recipe) {
   std::ostringstream out;
   switch (recipe.resize) {

@@ -6,11 +6,21 @@
 #include <string>
 #include <string_view>
 
+#include "vit/base/enum_names.h"
+
 namespace vit {
 
 using std::size_t;
 
 enum class Interpolation { kNearest, kBox, kBilinear, kBicubic, kLanczos };
+constexpr auto enum_names(Interpolation) {
+  using enum Interpolation;
+  return std::to_array<EnumName<Interpolation>>({{kNearest, "nearest"},
+                                                 {kBox, "box"},
+                                                 {kBilinear, "bilinear"},
+                                                 {kBicubic, "bicubic"},
+                                                 {kLanczos, "lanczos"}});
+}
 
 enum class ResizeMode {
   kShortEdge,  ///< keep the aspect ratio, short edge to `resize`
@@ -18,6 +28,11 @@ enum class ResizeMode {
   kBorder,     ///< keep the aspect ratio, long edge to `resize`, pad with the mean colour
   kNone,       ///< as it is
 };
+constexpr auto enum_names(ResizeMode) {
+  using enum ResizeMode;
+  return std::to_array<EnumName<ResizeMode>>(
+      {{kShortEdge, "short edge"}, {kSquash, "squash"}, {kBorder, "border"}, {kNone, "none"}});
+}
 
 struct Recipe {
   ResizeMode resize = ResizeMode::kShortEdge;
@@ -48,9 +63,6 @@ struct Recipe {
 /// Throws an Error naming the first field that no image can be prepared with. `where` opens the
 /// message.
 void validate(const Recipe& recipe, std::string_view where);
-
-std::string_view to_string(Interpolation value);
-std::string_view to_string(ResizeMode value);
 
 /// One line for people: "short edge to 248 (bicubic), centre crop 224x224, mean … std …".
 std::string describe(const Recipe& recipe);

@@ -16,20 +16,6 @@
 
 namespace vit {
 
-std::string_view to_string(Isa isa) {
-  switch (isa) {
-    case Isa::kBaseline:
-      return "baseline";
-    case Isa::kAvx:
-      return "avx";
-    case Isa::kAvx2:
-      return "avx2";
-    case Isa::kAvx512:
-      return "avx512";
-  }
-  return "?";
-}
-
 #if defined(__x86_64__)
 namespace {
 
@@ -125,14 +111,12 @@ std::size_t second_level_cache() {
 Isa choose_isa(const char* forced) {
   const std::vector<Isa> available = available_isas();
   if (forced == nullptr || *forced == '\0') return available.back();
-  for (const Isa isa : {Isa::kBaseline, Isa::kAvx, Isa::kAvx2, Isa::kAvx512}) {
-    if (to_string(isa) != forced) continue;
-    if (std::find(available.begin(), available.end(), isa) == available.end())
-      fail("VIT_ISA=", forced, ": this machine does not have it; the best it has is ",
-           to_string(available.back()));
-    return isa;
-  }
-  fail("VIT_ISA=", forced, ": expected baseline, avx, avx2 or avx512");
+  const auto isa = enum_named<Isa>(forced);
+  if (!isa) fail("VIT_ISA=", forced, ": expected ", list_of_names<Isa>());
+  if (std::find(available.begin(), available.end(), *isa) == available.end())
+    fail("VIT_ISA=", forced, ": this machine does not have it; the best it has is ",
+         to_string(available.back()));
+  return *isa;
 }
 
 Isa active_isa() {

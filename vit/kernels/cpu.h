@@ -5,13 +5,18 @@
 #include <string_view>
 #include <vector>
 
+#include "vit/base/enum_names.h"
+
 namespace vit {
 
 /// In rising order: a machine that has one has all before it. The baseline is what every machine of
 /// the compiled architecture has, in vectors of 128 bits.
 enum class Isa { kBaseline, kAvx, kAvx2, kAvx512 };
-
-std::string_view to_string(Isa isa);  ///< "baseline", "avx", "avx2", "avx512"
+constexpr auto enum_names(Isa) {
+  using enum Isa;
+  return std::to_array<EnumName<Isa>>(
+      {{kBaseline, "baseline"}, {kAvx, "avx"}, {kAvx2, "avx2"}, {kAvx512, "avx512"}});
+}
 
 /// All that this machine can run, the best last.
 std::vector<Isa> available_isas();

@@ -6,22 +6,6 @@
 
 namespace vit {
 
-std::string_view to_string(FeatureKind kind) {
-  switch (kind) {
-    case FeatureKind::kClass:
-      return "cls";
-    case FeatureKind::kMean:
-      return "mean";
-    case FeatureKind::kPatches:
-      return "patches";
-    case FeatureKind::kClassAndMean:
-      return "cls-and-mean";
-    case FeatureKind::kPooled:
-      break;
-  }
-  return "pooled";
-}
-
 size_t class_token(const ModelConfig& config) {
   const auto found = std::ranges::find(config.embedding.prefix, PrefixToken::kClass);
   return static_cast<size_t>(found - config.embedding.prefix.begin());

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "vit/base/config.h"
+#include "vit/base/enum_names.h"
 
 namespace vit {
 
@@ -15,9 +16,14 @@ enum class FeatureKind {
   kClassAndMean,  ///< the class token, then the mean, [2·D]
   kPooled,        ///< what the model's own classifier reads
 };
-
-/// "cls", "mean", "patches", "cls-and-mean", "pooled"
-std::string_view to_string(FeatureKind kind);
+constexpr auto enum_names(FeatureKind) {
+  using enum FeatureKind;
+  return std::to_array<EnumName<FeatureKind>>({{kClass, "cls"},
+                                               {kMean, "mean"},
+                                               {kClassAndMean, "cls-and-mean"},
+                                               {kPooled, "pooled"},
+                                               {kPatches, "patches"}});
+}
 
 /// Throws an Error if the model has no such tokens.
 void check_features(const ModelConfig& config, FeatureKind kind);

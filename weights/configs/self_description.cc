@@ -219,20 +219,16 @@ class Reader {
     value.clear();
     for (const auto& kind : list) value.push_back(parse<PrefixToken>(name, kind));
   }
-  template <typename Enum>
-  requires std::is_enum_v<Enum>
-  void read(const char* name, Enum& value) { value = parse<Enum>(name, *fields_.find(name)); }
+  template <NamedEnum Enum>
+  void read(const char* name, Enum& value) {
+    value = parse<Enum>(name, *fields_.find(name));
+  }
 
-  /// Enumerators count from 0 and the first number without a name ends them.
-  template <typename Enum>
+  template <NamedEnum Enum>
   Enum parse(const char* name, const nlohmann::json& text) const {
-    std::string known;
-    for (int i = 0; to_string(static_cast<Enum>(i)) != "?"; ++i) {
-      const auto value = static_cast<Enum>(i);
-      if (text.is_string() && text.get_ref<const std::string&>() == to_string(value)) return value;
-      known += (i == 0 ? "" : ", ") + std::string(to_string(value));
-    }
-    fields_.refuse(name, "one of " + known);
+    if (text.is_string())
+      if (const auto value = enum_named<Enum>(text.get_ref<const std::string&>())) return *value;
+    fields_.refuse(name, list_of_names<Enum>());
   }
 
   const Fields& fields_;
