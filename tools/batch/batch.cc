@@ -196,11 +196,6 @@ struct Answerer {
   ClassFolders folders() const {
     return class_folders(groups ? groups->names() : classifier.labels(), classes());
   }
-  std::vector<Prediction> top(std::span<const float> logits, size_t k) const {
-    const auto probabilities = classifier.probabilities(logits);
-    return groups ? groups->top(groups->probabilities(probabilities), k)
-                  : classifier.top(probabilities, k);
-  }
 };
 
 void answer(const Answerer& model, const BatchSettings& settings,
@@ -209,7 +204,7 @@ void answer(const Answerer& model, const BatchSettings& settings,
   const std::vector<float> logits = model.sequences ? model.sequences->logits(image)
                                                     : model.classifier.logits({&image, 1}).front();
   check_answer(logits);
-  row.predictions = model.top(logits, settings.top);
+  row.predictions = top_answers(model.classifier, model.groups, logits, settings.top);
   // The best class stays: a row below the threshold still has its best guess.
   const auto unlikely = [&](const Prediction& p) { return !(p.probability >= settings.least); };
   const auto others = row.predictions.begin() + (row.predictions.empty() ? 0 : 1);

@@ -179,10 +179,7 @@ class ClassifyRun {
       result.error = result.file + ": " + error.what();
       return;
     }
-    const auto probabilities = classifier_.probabilities(logits);
-    result.predictions = groups_
-                             ? groups_->top(groups_->probabilities(probabilities), settings_.top)
-                             : classifier_.top(probabilities, settings_.top);
+    result.predictions = top_answers(classifier_, groups_, logits, settings_.top);
     result.logits = std::move(logits);
   }
 

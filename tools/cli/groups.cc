@@ -197,4 +197,12 @@ void say_groups(const Groups& groups) {
   if (!groups.remark().empty()) write_message(groups.remark());
 }
 
+std::vector<Prediction> top_answers(const Classifier& classifier,
+                                    const std::optional<Groups>& groups,
+                                    std::span<const float> logits, size_t k) {
+  const auto probabilities = classifier.probabilities(logits);
+  return groups ? groups->top(groups->probabilities(probabilities), k)
+                : classifier.top(probabilities, k);
+}
+
 }  // namespace vit::tools

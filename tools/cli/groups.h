@@ -79,4 +79,9 @@ std::optional<Groups> make_groups(const std::vector<GroupSpec>& specs, const Cla
                                   bool quiet);
 void say_groups(const Groups& groups);
 
+/// The `k` most probable groups, or classes where there are no groups, best first.
+std::vector<Prediction> top_answers(const Classifier& classifier,
+                                    const std::optional<Groups>& groups,
+                                    std::span<const float> logits, size_t k);
+
 }  // namespace vit::tools
