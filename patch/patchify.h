@@ -10,7 +10,7 @@
 namespace vit::patch {
 
 /// How many patches fit exactly. Throws an Error that names the nearest sizes if the image is no
-/// multiple: for sizes that somebody chooses.
+/// multiple: for sizes that a user chooses.
 GridSize patch_grid(size_t height, size_t width, size_t patch_height, size_t patch_width);
 
 /// Cuts the image into patches, left to right, then top to bottom. A patch is channel after

@@ -17,7 +17,7 @@ namespace vit::patch {
 using std::size_t;
 
 /// The wait for a share of a budget was ended by the caller's stop flag. The image is neither good
-/// nor bad: nobody has decoded it.
+/// nor bad: it was not decoded.
 class WaitStopped : public Error {
  public:
   WaitStopped() : Error("stopped before there was memory for the image") {}

@@ -1,4 +1,4 @@
-/// The parsers of files that strangers made, each as a function of bytes. Whatever the bytes are, a
+/// The parsers of untrusted files, each as a function of bytes. Whatever the bytes are, a
 /// target returns: an Error is a parser's proper answer and is swallowed, everything else is a bug
 /// and left to whoever watches (a sanitizer, GoogleTest).
 #pragma once

@@ -94,7 +94,7 @@ class RowRun {
   int conclude() {
     const std::uint64_t rows = done_.rows() + written_, failed = done_.failed() + failed_;
     if (listing_.count == 0 && settings_.inputs.boxes)
-      fail("no box is wanted: all are of other categories or below --box-threshold");
+      fail("no box is selected: all are of other categories or below --box-threshold");
     if (listing_.count == 0)
       fail("no image found: the inputs hold no file that ends in ", data::kImageEndings);
     if (settings_.shard) mark_complete(rows, failed);

@@ -1,4 +1,4 @@
-/// The options of a model to which strangers send images.
+/// The options of a model that serves images of unknown origin.
 #pragma once
 
 #include "tools/cli/options.h"

@@ -55,8 +55,8 @@ class Archive {
   std::unique_ptr<GzipFile> gzip_;
 };
 
-/// The archive and the member that "shard.tar!/name" names. None if the archive is no file, or if
-/// there is a file of the whole name.
+/// The archive and the member that "shard.tar!/name" names. None if the archive is not a file, or
+/// if there is a file of the whole name.
 struct MemberName {
   std::string archive;
   std::string name;

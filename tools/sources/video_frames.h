@@ -16,7 +16,7 @@ struct FrameName {
   std::int64_t milliseconds = 0;
 };
 
-/// None if there is a file of the whole name, if the video is no file, or does not end like one.
+/// None if there is a file of the whole name, if the video is not a file, or has no ending of one.
 std::optional<FrameName> split_frame_name(const std::string& path);
 
 /// With as many decimals as are needed, one at least.

@@ -48,7 +48,7 @@ class AtomicFile {
 };
 
 /// The file that `path` leads to through symbolic links of this user or of root; it need not exist.
-/// Throws an Error for anybody else's link: in a shared folder it could lead to any file of ours.
+/// Throws an Error for a link of another user: in a shared folder it could lead to any file.
 std::filesystem::path follow_links(const std::filesystem::path& path);
 
 /// Puts the name of a file on the disk: fsync of its folder. A new file that is synced itself can

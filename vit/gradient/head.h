@@ -22,7 +22,7 @@ struct PoolActivations {
 /// A layer before the last that is pooled too.
 template <typename T>
 struct EarlierLayer {
-  ConstView<T> tokens;          ///< [B·T, D] after the layer, kept by whoever read them next
+  ConstView<T> tokens;          ///< [B·T, D] after the layer, kept by the part that read them next
   std::vector<size_t> largest;  ///< [B·D], the token that max pooling took
 };
 

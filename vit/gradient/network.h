@@ -13,7 +13,7 @@
 
 namespace vit::gradient {
 
-/// One model with its numbers. Threads share it as long as nobody changes it.
+/// One model with its numbers. Threads may share it while it is not changed.
 template <typename T>
 struct Network {
   ModelConfig config;  ///< the stored position grid is the grid that the model runs on

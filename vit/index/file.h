@@ -1,8 +1,8 @@
 /// The index file: unit vectors of images, and where they come from. README.md has the layout.
 ///
 /// A file only grows, by whole blocks of rows; a row that was computed again or whose image is gone
-/// is marked as replaced by a later block. Whatever ends the writer leaves whole blocks and at most
-/// one torn one, which readers do not see and the next writer cuts off.
+/// is marked as replaced by a later block. A writer that is killed leaves whole blocks and at most
+/// one torn block, which readers ignore and the next writer cuts off.
 #pragma once
 
 #include <array>

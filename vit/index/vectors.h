@@ -23,7 +23,7 @@ struct Block {
   size_t rows = 0;
 };
 
-/// A view: whoever made it keeps the numbers alive.
+/// A view: its maker keeps the numbers alive.
 struct Vectors {
   NumberType type = NumberType::kF32;
   size_t width = 0;

@@ -1,4 +1,4 @@
-/// A bounded queue of images for models: who comes when it is full is refused, not kept waiting.
+/// A bounded queue of images for models: a job is refused if the queue is full; it does not wait.
 #pragma once
 
 #include <atomic>
@@ -18,10 +18,10 @@ using Clock = std::chrono::steady_clock;
 enum class JobEnd {
   kRun,        ///< `work` was called
   kExpired,    ///< its deadline passed before a worker was free
-  kAbandoned,  ///< nobody waits for it any more
+  kAbandoned,  ///< its client no longer waits
 };
 
-/// One image, or whatever else takes one worker of a model.
+/// One image, or other work for one worker of a model.
 struct Job {
   std::shared_ptr<const Classifier> model;  ///< lives at least until `done` returns
   /// In a worker of the queue.

@@ -82,7 +82,7 @@ class ArchiveReader {
 /// Written beside its place, synced and renamed.
 void write_archive(const std::filesystem::path& path, const Magic& magic,
                    const ArchiveWriter& archive);
-/// Throws an Error if the file cannot be read or is damaged; `what`: "is no `what` of this
+/// Throws an Error if the file cannot be read or is damaged; `what`: "is not a `what` of this
 /// version".
 ArchiveReader read_archive(const std::filesystem::path& path, const Magic& magic,
                            const std::string& what);

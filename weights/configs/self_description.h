@@ -5,7 +5,7 @@
 ///   vit.recipe       every field of Recipe, one JSON object
 ///   vit.labels       a JSON list, one name per class or none
 ///   vit.wordnet_ids  a JSON list, the WordNet id of each class; absent: not known
-///   vit.assumptions  a JSON list of what nobody said about the original, absent: nothing
+///   vit.assumptions  a JSON list of what the original did not state, absent: nothing
 ///
 /// Within one format number the fields are fixed: a missing or an unknown one is an error, because
 /// a model that runs with a guessed field gives wrong answers in silence.

@@ -37,7 +37,7 @@ struct PickleNode {
   std::vector<NodeId> items;
 };
 
-/// What one pickle may cost, whatever it says. Every instruction that copies or grows something
+/// Limits of what reading one pickle may cost. Every instruction that copies or grows something
 /// pays for what it copies: a few bytes of pickle can ask for the same list a million times. Memory
 /// may grow with the length of the pickle, because that of good ones does.
 class PickleBudget {

@@ -241,11 +241,13 @@ TEST(Boxes, ThatCannotBeReadSayWhy) {
     return done.err;
   };
   const std::string file = folder.path("md.json");
-  EXPECT_THAT(message("{"), HasSubstr(file + ": is no JSON, or is cut short\n"));
-  EXPECT_THAT(message("[]"), HasSubstr(file + ": is no file of MegaDetector: got a list, expected "
-                                              "an object with a list 'images'"));
-  EXPECT_THAT(message(R"({"images":)" + std::string(1'000'000, '[')),
-              HasSubstr(file + ": nests more than 64 deep, which no file of MegaDetector does\n"));
+  EXPECT_THAT(message("{"), HasSubstr(file + ": is not JSON, or is cut short\n"));
+  EXPECT_THAT(message("[]"),
+              HasSubstr(file + ": is not a file of MegaDetector: got a list, expected "
+                               "an object with a list 'images'"));
+  EXPECT_THAT(
+      message(R"({"images":)" + std::string(1'000'000, '[')),
+      HasSubstr(file + ": nests more than 64 levels deep, more than any file of MegaDetector\n"));
   json broken = boxes_file();
   broken["images"][0]["file"] = "a.png\0b"s;
   EXPECT_THAT(message(broken.dump()),
@@ -258,8 +260,9 @@ TEST(Boxes, ThatCannotBeReadSayWhy) {
   EXPECT_THAT(
       message(boxes_file().dump(), {"--box-category", "bird"}),
       HasSubstr(file + ": has no category 'bird', expected one of: animal, person, or all"));
-  EXPECT_THAT(message(boxes_file().dump(), {"--box-threshold", "1"}),
-              HasSubstr("no box is wanted: all are of other categories or below --box-threshold"));
+  EXPECT_THAT(
+      message(boxes_file().dump(), {"--box-threshold", "1"}),
+      HasSubstr("no box is selected: all are of other categories or below --box-threshold"));
   EXPECT_THAT(run(command("batch", {folder.path("in"), "-o", folder.path("a.csv"),
                                     "--box-threshold", "0.5"}))
                   .err,

@@ -58,12 +58,12 @@ BoxFile::BoxFile(BoxSettings settings) : settings_(std::move(settings)) {
   digest.add(std::as_bytes(std::span(text)));
   digest_ = digest.finish();
   if (nests_deep(text))
-    fail(settings_.file, ": nests more than 64 deep, which no file of MegaDetector does");
+    fail(settings_.file, ": nests more than 64 levels deep, more than any file of MegaDetector");
   json_ = MegaJson::parse(text, nullptr, false);
-  if (json_.is_discarded()) fail(settings_.file, ": is no JSON, or is cut short");
+  if (json_.is_discarded()) fail(settings_.file, ": is not JSON, or is cut short");
   const bool known = json_.is_object() && json_.contains("images") && json_["images"].is_array();
   if (!known)
-    fail(settings_.file, ": is no file of MegaDetector: got ",
+    fail(settings_.file, ": is not a file of MegaDetector: got ",
          json_.is_array() ? "a list" : "JSON without 'images'",
          ", expected an object with a list 'images', as run_detector_batch writes it");
   categories_ = find_categories(settings_, json_);

@@ -107,7 +107,7 @@ Input input_of_row(std::uint64_t number, const std::string& path, const std::ato
 
 patch::ByteSource source_of(const Input& input) {
   if (!input.problem.empty()) fail(input.path, ": ", input.problem);
-  if (input.video) fail(input.path, ": is no file, but a frame of one");
+  if (input.video) fail(input.path, ": is a frame of a video, not a file");
   if (input.archive) {
     if (input.member.size > INT_MAX)
       fail(input.path, ": the file is too large: ", input.member.size, " bytes; at most ", INT_MAX,

@@ -16,7 +16,7 @@ namespace vit::tools {
 /// The reader of standard output has not read since a stop signal came.
 class OutputStalled : public Error {
  public:
-  OutputStalled() : Error("standard output: nobody reads the rows") {}
+  OutputStalled() : Error("standard output: the rows are not being read") {}
 };
 
 class TextFile {

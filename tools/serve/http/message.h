@@ -62,7 +62,7 @@ class Exchange {
   const Request& request() const { return request_; }
   Clock::time_point deadline() const { return deadline_; }
   void answer(Reply reply);
-  /// Nobody waits any more: the client has left, or the time is over.
+  /// The answer is no longer wanted: the client has left, or the time is over.
   void abandon() { *abandoned_ = true; }
   std::shared_ptr<const std::atomic<bool>> abandoned() const { return abandoned_; }
 
