@@ -47,6 +47,8 @@ for name in owner/other other; do
   expect "an unknown name" "vit: $("$prefix/outside/outside" "$name" "$model/image.png" 2>&1)" \
     "$("$prefix/usr/bin/vit" classify -m "$name" "$model/image.png" 2>&1)"
 done
+expect "the fields of an error" "$("$prefix/outside/outside" "$model" "$model/config.json" 2>&1)" \
+  "the image $model/config.json $("$prefix/usr/bin/vit" classify -m "$model" --json "$model/config.json" | sed -nE 's/.*"error":"(.*)"}.*/\1/p')"
 # Nothing but the public headers is installed.
 expect "the installed headers" "$(cd "$prefix/usr/include/vit_toolkit" && find . -name '*.h' | sort | tr '\n' ' ')" \
   "./patch/image/image.h ./vit/base/config.h ./vit/base/enum_names.h ./vit/base/error.h ./vit/base/matrix.h ./vit/base/precision.h ./vit/base/recipe.h ./vit/model/classifier.h ./vit/model/features.h ./vit/model/runner.h ./vit/model/words.h ./vit/text/prompts.h ./vit/version.h ./vit/vit.h ./vit/vit_c.h "

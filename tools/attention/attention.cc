@@ -18,6 +18,7 @@
 #include "tools/cli/word_options.h"
 #include "tools/explorer/page.h"
 #include "tools/output/file.h"
+#include "tools/output/reason.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "vit/base/atomic_file.h"
@@ -192,7 +193,8 @@ int show_all(const AttentionSettings& settings, const Inspector& inspector, cons
       entries.push_back({shown_name(file), own.filename().string(), answer});
       write_output(printable(own.string()) + "\n");
     } catch (const Error& error) {
-      entries.push_back({shown_name(file), "", error.what()});
+      const std::string name = shown_name(file);
+      entries.push_back({name, "", reason_of(error, name)});
       write_message(printable(error.what()));
       failed = true;
     }

@@ -19,6 +19,7 @@
 #include "tools/cli/stop_signals.h"
 #include "tools/output/format.h"
 #include "tools/output/lock.h"
+#include "tools/output/reason.h"
 #include "tools/output/terminal.h"
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
@@ -154,13 +155,8 @@ class RowRun {
       parts_.answer(row, signals_.flag());
     } catch (const patch::WaitStopped&) {
       return std::nullopt;
-    } catch (const std::bad_alloc&) {
-      row.reason = "out of memory";
     } catch (const std::exception& error) {
-      row.reason = error.what();
-      const std::string repeated = row.input.path + ": ";
-      if (row.reason.starts_with(repeated)) row.reason.erase(0, repeated.size());
-      if (row.reason.empty()) row.reason = "unknown error";
+      row.reason = reason_of(error, row.input.path);
     }
     return row;
   }

@@ -9,6 +9,7 @@
 #include "tools/cli/sequence_option.h"
 #include "tools/cli/word_options.h"
 #include "tools/output/predictions.h"
+#include "tools/output/reason.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "vit/base/error.h"
@@ -113,10 +114,8 @@ class ClassifyRun {
       bytes_ += images_.back().pixels.size();
       result.damage = images_.back().damage;
       say_damage(file, images_.back());
-    } catch (const std::bad_alloc&) {
-      result.error = file + ": out of memory";
     } catch (const std::exception& error) {
-      result.error = error.what();
+      result.error = reason_of(error, shown_name(file));
     }
     if (problem_) std::rethrow_exception(problem_);
     results_.push_back(std::move(result));
@@ -165,10 +164,8 @@ class ClassifyRun {
       answer(sequences_ ? sequences_->logits(image)
                         : std::move(classifier_.logits({&image, 1}).front()),
              result);
-    } catch (const std::bad_alloc&) {
-      result.error = result.file + ": out of memory";
     } catch (const std::exception& error) {
-      result.error = result.file + ": " + error.what();
+      result.error = reason_of(error, shown_name(result.file));
     }
   }
 
@@ -176,7 +173,7 @@ class ClassifyRun {
     try {
       check_answer(logits);
     } catch (const Error& error) {
-      result.error = result.file + ": " + error.what();
+      result.error = error.reason();
       return;
     }
     result.predictions = top_answers(classifier_, groups_, logits, settings_.top);
@@ -186,13 +183,11 @@ class ClassifyRun {
   void write(ImageResult& result) {
     failed_ = failed_ || !result.error.empty();
     if (settings_.json) {
-      const std::string repeated = result.file + ": ";
-      if (result.error.starts_with(repeated)) result.error.erase(0, repeated.size());
       write_output((written_ ? ",\n" : "") + json_image(result, settings_.logits));
     } else if (result.error.empty()) {
       write_output((written_ ? "\n" : "") + to_text(result, style_));
     } else {
-      write_message(printable(result.error));
+      write_message(printable(shown_name(result.file) + ": " + result.error));
       return;
     }
     written_ = true;

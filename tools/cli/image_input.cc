@@ -21,11 +21,6 @@ namespace {
 
 constexpr std::atomic<bool> kNever{false};
 
-/// The message of an Error that may open with the name, which then opens with it.
-[[noreturn]] void fail_named(const std::string& name, const std::string& text) {
-  fail(text.starts_with(name + ": ") ? "" : name + ": ", text);
-}
-
 patch::Image read_member(const MemberName& name, const std::string& file,
                          const patch::DecodeOptions& options) {
   try {
@@ -36,7 +31,7 @@ patch::Image read_member(const MemberName& name, const std::string& file,
   } catch (const patch::WaitStopped&) {
     throw;
   } catch (const Error& error) {
-    fail_named(file, error.what());
+    fail(file, ": ", error.reason_at(file));
   }
 }
 
@@ -48,7 +43,7 @@ patch::Image read_frame(const FrameName& name, const std::string& file,
   } catch (const patch::WaitStopped&) {
     throw;
   } catch (const Error& error) {
-    fail_named(file, error.what());
+    fail(file, ": ", error.reason_at(file));
   }
 }
 

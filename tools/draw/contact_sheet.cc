@@ -1,13 +1,12 @@
 #include "tools/draw/contact_sheet.h"
 
 #include <algorithm>
-#include <new>
 #include <optional>
 #include <vector>
 
 #include "tools/draw/thumbnail.h"
 #include "tools/output/html.h"
-#include "vit/base/error.h"
+#include "tools/output/reason.h"
 
 namespace vit::tools {
 namespace {
@@ -31,7 +30,7 @@ std::string common_folder(const ContactSheet& sheet) {
 /// The small picture, linked to the file; or why there is none.
 std::string image_html(const SheetPicture& picture, const std::string& name,
                        const LoadPicture& load) {
-  const auto reason = [](const char* text) {
+  const auto reason = [](const std::string& text) {
     return "<div class=\"none\">" + page_text(text) + "</div>";
   };
   try {
@@ -40,10 +39,8 @@ std::string image_html(const SheetPicture& picture, const std::string& name,
     if (picture.link.empty()) return image;
     return "<a href=\"" + html_escaped(picture.link) + "\" aria-label=\"open " + name + "\">" +
            image + "</a>";
-  } catch (const std::bad_alloc&) {
-    return reason("out of memory");
-  } catch (const Error& error) {
-    return reason(error.what());
+  } catch (const std::exception& error) {
+    return reason(reason_of(error, picture.path));
   }
 }
 

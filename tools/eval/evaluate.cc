@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
 #include <tuple>
 
 #include "tools/cli/groups.h"
+#include "tools/output/reason.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -59,10 +59,8 @@ class Run {
     classifier_.for_each(waiting_.size(), [&](size_t i, Runner& runner) {
       try {
         answer(waiting_[i], runner, found_[i]);
-      } catch (const std::bad_alloc&) {
-        found_[i].error = waiting_[i].name + ": out of memory";
       } catch (const std::exception& error) {
-        found_[i].error = error.what();
+        found_[i].error = reason_of(error, waiting_[i].name);
       }
     });
     for (size_t i = 0; i < waiting_.size(); ++i) count(std::move(waiting_[i]), found_[i]);
@@ -106,10 +104,7 @@ class Run {
       if (!found.answer.right()) worst_.add({std::move(image), found.answer});
       return;
     }
-    const std::string repeated = image.name + ": ";
-    Failure failure{image.name, found.error.starts_with(repeated)
-                                    ? found.error.substr(repeated.size())
-                                    : found.error};
+    Failure failure{image.name, found.error};
     ++result_.unreadable;
     if (hooks_.failed) hooks_.failed(failure);
     if (result_.failures.size() < Evaluation::kFailuresKept)

@@ -18,6 +18,7 @@
 #include "tools/output/digest.h"
 #include "tools/output/format.h"
 #include "tools/output/lock.h"
+#include "tools/output/reason.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
 #include "vit/index/writer.h"
@@ -154,10 +155,9 @@ class Update {
         compute(work, runner);
       } catch (const patch::WaitStopped&) {
         return;
-      } catch (const std::bad_alloc&) {
-        work.note = work.item->input.path + ": out of memory";
       } catch (const std::exception& error) {
-        work.note = error.what();
+        const std::string& path = work.item->input.path;
+        work.note = path + ": " + reason_of(error, path);
       }
       if (work.outcome == Outcome::kNotDone) work.outcome = Outcome::kNew;
     };

@@ -9,6 +9,7 @@
 #include "tools/cli/progress.h"
 #include "tools/cli/stop_signals.h"
 #include "tools/output/format.h"
+#include "tools/output/reason.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
 
@@ -81,10 +82,8 @@ class Doubting {
       const auto best = classifier_.top(classifier_.probabilities(logits), kGuesses);
       doubt.score = doubt_of(best, classifier_.config().head.multi_label);
       doubt.guesses = guesses_text(best);
-    } catch (const std::bad_alloc&) {
-      problem = path + ": out of memory";
     } catch (const std::exception& error) {
-      problem = error.what();
+      problem = path + ": " + reason_of(error, path);
     }
   }
 

@@ -114,8 +114,7 @@ void MemberFinder::open(const std::string& path, const std::atomic<bool>& stop) 
         stop);
     if (!whole) path_.clear();  // stopped
   } catch (const Error& error) {
-    const std::string text = error.what();
-    problem_ = text.starts_with(path + ": ") ? text.substr(path.size() + 2) : text;
+    problem_ = error.reason_at(path);
   }
 }
 

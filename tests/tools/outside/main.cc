@@ -1,6 +1,7 @@
 // outside MODEL IMAGE: classifies from four threads, prints the first three classes.
 #include <vit/vit.h>
 #include <iostream>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -15,12 +16,20 @@ bool same(const Predictions& a, const Predictions& b) {
   return true;
 }
 
+/// Prints the fields of an Error about this file.
+vit::Image read(std::string_view file) try {
+  return vit::read_image(std::string(file));
+} catch (const vit::Error& error) {
+  if (error.where() != file) throw;
+  throw vit::Error("the image " + std::string(error.where()) + " " + std::string(error.reason()));
+}
+
 }  // namespace
 
 int main(int, char** argv) try {
   if (vit::version() != vit::kVersion) throw vit::Error("the headers are of another version");
   const auto classifier = vit::Classifier::load(argv[1]);
-  const vit::Image image = vit::read_image(argv[2]);
+  const vit::Image image = read(argv[2]);
   std::vector<Predictions> answers(4);
   std::vector<std::thread> threads;
   for (Predictions& answer : answers)

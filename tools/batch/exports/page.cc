@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <new>
 #include <set>
 #include <unordered_map>
 
@@ -14,6 +13,7 @@
 #include "tools/output/file.h"
 #include "tools/output/format.h"
 #include "tools/output/html.h"
+#include "tools/output/reason.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -136,10 +136,8 @@ class Pictures {
     try {
       if (embed_) return {.place = data_url(thumbnail(load_image(input, parts_.decoding)))};
       return {.place = file_of(input)};
-    } catch (const std::bad_alloc&) {
-      return {.reason = "out of memory"};
-    } catch (const Error& error) {
-      return {.reason = error.what()};
+    } catch (const std::exception& error) {
+      return {.reason = reason_of(error, input.path)};
     }
   }
 

@@ -16,6 +16,7 @@
 #include "tools/batch/inputs/glob.h"
 #include "tools/batch/inputs/name_list.h"
 #include "tools/cli/usage_error.h"
+#include "tools/output/reason.h"
 #include "tools/sources/video_frames.h"
 #include "vit/base/error.h"
 #include "vit/base/text.h"
@@ -25,12 +26,6 @@ namespace vit::tools {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The message of an error about `path`, which its row names anyway.
-std::string reason(const std::exception& error, const std::string& path) {
-  const std::string text = error.what();
-  return text.starts_with(path + ": ") ? text.substr(path.size() + 2) : text;
-}
 
 class Listing {
  public:
@@ -99,7 +94,7 @@ class Listing {
         {.file = [&](const std::string& file) { return list_file_in_folder(file); },
          .unreadable =
              [&](const std::string& folder, const Error& error) {
-               return give_problem(folder, reason(error, folder));
+               return give_problem(folder, reason_of(error, folder));
              }},
         skipped_, stop_);
   }
@@ -117,7 +112,7 @@ class Listing {
       const auto file = std::make_shared<const Archive>(path);
       return file->visit([&](const Member& member) { return list_member(file, member); }, stop_);
     } catch (const Error& error) {
-      return give_problem(path, reason(error, path));
+      return give_problem(path, reason_of(error, path));
     }
   }
 
@@ -153,7 +148,7 @@ class Listing {
     } catch (const patch::WaitStopped&) {
       return false;
     } catch (const Error& error) {
-      return give_problem(path, reason(error, path));
+      return give_problem(path, reason_of(error, path));
     }
   }
 
