@@ -44,6 +44,11 @@ void add_merge(Words& words, Scene& s) {
   if (s.dice.once_in(5)) append(words, {"--merge-tokens", std::to_string(s.dice.below(6))});
 }
 
+/// Each image on a grid of its own.
+void add_patches(Words& words, Scene& s) {
+  if (s.dice.once_in(6)) append(words, {"--max-patches", std::to_string(s.dice.between(1, 40))});
+}
+
 /// A number of a layer, head, row or class: mostly one that exists.
 std::string some_number(Scene& s, size_t count) {
   return std::to_string(s.dice.below(count + 1));
@@ -75,6 +80,7 @@ Words classify(Scene& s) {
                        some_number(s, s.config.encoder.heads * s.config.encoder.branches)});
   add_model_options(words, s);
   add_merge(words, s);
+  add_patches(words, s);
   append(words, some_images(s));
   return words;
 }
@@ -86,13 +92,15 @@ Words batch(Scene& s) {
               s.model,
               "-o",
               s.dice.one_of<std::string>({s.outputs.path("rows.csv"), s.outputs.path("rows.jsonl"),
-                                          s.outputs.path("rows.db"), "-"})};
+                                          s.outputs.path("rows.db"), s.outputs.path("rows.parquet"),
+                                          s.outputs.path("rows.html"), "-"})};
   if (s.dice.once_in(3)) append(words, {"-k", std::to_string(s.dice.between(1, 9))});
   if (s.dice.once_in(4)) append(words, {"--min-probability", "0.3"});
   if (s.dice.once_in(4)) append(words, {"--copy-to", s.outputs.path("sorted")});
   add_groups(words, s);
   add_model_options(words, s);
   add_merge(words, s);
+  add_patches(words, s);
   append(words, some_images(s));
   return words;
 }
@@ -110,6 +118,8 @@ Words embed(Scene& s) {
                                      {"cls", "mean", "cls-and-mean", "pooled", "patches"})});
   if (s.dice.once_in(3)) words.push_back("--normalize");
   add_model_options(words, s);
+  add_merge(words, s);
+  add_patches(words, s);
   append(words, some_images(s));
   return words;
 }
@@ -118,6 +128,9 @@ Words eval(Scene& s) {
   Words words{"eval", "-m", s.model};
   if (s.dice.coin()) words.push_back("--json");
   if (s.dice.once_in(3)) append(words, {"-o", s.outputs.path("report")});
+  if (s.dice.once_in(4)) append(words, {"--tta", "mirror"});
+  if (s.dice.once_in(4)) append(words, {"--calibrate", s.outputs.path("calibrated.safetensors")});
+  if (s.dice.once_in(4)) append(words, {"--abstain-below", "0.4"});
   add_groups(words, s);
   add_model_options(words, s);
   std::string list = "file,label\n";
@@ -143,18 +156,19 @@ void add_map_options(Words& words, Scene& s) {
   maybe("--head-fusion", dice.one_of<std::string>({"mean", "max", "min"}));
   maybe("--start-layer", some_number(s, s.config.encoder.depth));
   maybe("--discard", dice.coin() ? "0.9" : "0.5");
-  maybe("--class", some_number(s, s.config.head.classes));
+  for (int i = 0; i < 2; ++i) maybe("--class", some_number(s, s.config.head.classes));
 }
 
 Words attention(Scene& s) {
   Dice& dice = s.dice;
-  const std::string output = s.outputs.path(
-      dice.one_of<std::string>({"map.png", "map.jpg", "map.html", "map.npy", "map.json"}));
+  const std::string output = s.outputs.path(dice.one_of<std::string>(
+      {"map.png", "map.jpg", "map.html", "map.npy", "map.json", "map.svg", "map.pdf"}));
   Words words{"attention", "-m", s.model, "-o", output};
   const std::string sheet = dice.one_of<std::string>(
       {"", "", "", "--grid", "--grid", "--matrix", "--positions-similarity", "--filters"});
   if (!sheet.empty()) words.push_back(sheet);
   if (dice.coin()) add_map_options(words, s);
+  if (dice.once_in(6)) words.push_back("--bare");
   if (dice.once_in(4)) append(words, {"--threshold", "0.5"});
   if (dice.once_in(4)) append(words, {"--clip-percentile", dice.coin() ? "1" : "100"});
   if (dice.once_in(4))
@@ -189,15 +203,44 @@ Words convert(Scene& s) {
   return words;
 }
 
+void add_probe_options(Words& words, Scene& s) {
+  words.push_back("--probe");
+  if (s.dice.coin()) append(words, {"--probe-layers", std::to_string(s.dice.between(1, 4))});
+  if (s.dice.once_in(3)) append(words, {"--folds", "2"});
+}
+
+/// One epoch of a few images, in one of the many ways to train.
+void add_training_options(Words& words, Scene& s) {
+  Dice& dice = s.dice;
+  if (dice.coin())
+    words.push_back("--finetune");
+  else
+    append(words, {"--lora", std::to_string(dice.between(1, 5))});
+  append(words, {"--epochs", "1", "--batch", "4"});
+  const auto maybe = [&](const char* option, const std::string& value) {
+    if (dice.once_in(5)) append(words, {option, value});
+  };
+  maybe("--head-start", dice.one_of<std::string>({"probe", "random", "keep"}));
+  maybe("--optimizer", dice.coin() ? "muon" : "adamw");
+  maybe("--keep-patches", dice.coin() ? "0.5" : "0.3:1");
+  maybe("--drop-path", "0.5");
+  maybe("--ema", "0");
+  maybe("--mixup", "0.8");
+  maybe("--cutmix", "1");
+  maybe("--balance", dice.coin() ? "weights" : "sampling");
+  maybe("--teacher", s.model);
+}
+
 Words train(Scene& s) {
   Words words{"train",       s.images.path(),
               "--from",      s.model,
               "-o",          s.outputs.path("own.safetensors"),
               "--val-share", "0.5"};
   if (s.dice.coin())
-    words.push_back("--probe");
+    add_probe_options(words, s);
   else
-    append(words, {"--finetune", "--epochs", "1", "--batch", "4"});
+    add_training_options(words, s);
+  if (s.dice.once_in(4)) words.push_back("--half");
   append(words, {"--threads", s.dice.coin() ? "1" : "2"});
   return words;
 }
@@ -235,11 +278,25 @@ Words read_index(const std::string& file, Scene& s) {
   return words;
 }
 
+/// Whether `vit sort` and `vit export` take this output of `vit batch`.
+bool is_read_again(const std::string& output) {
+  return output.ends_with(".csv") || output.ends_with(".jsonl") || output.ends_with(".db");
+}
+
 Words sort(const std::string& file, Scene& s) {
   Words words{"sort", file, s.dice.coin() ? "--copy-to" : "--link-to", s.outputs.path("by class")};
   if (s.dice.coin()) append(words, {"--min-probability", "0.5"});
   if (s.dice.coin()) words.push_back("--keep-folders");
   return words;
+}
+
+/// What other commands make of a model that a command has written.
+Words use_model(const std::string& file, Scene& s) {
+  return s.dice.one_of<Words>(
+      {{"classify", "-m", file, s.images.path(kImages[0])},
+       {"attention", "-m", file, "-o", s.outputs.path("own.png"), s.images.path(kImages[1])},
+       {"convert", file, s.outputs.path("again.safetensors")},
+       {"info", file}});
 }
 
 }  // namespace
@@ -267,7 +324,14 @@ std::vector<std::string> next_random_command(const std::vector<std::string>& wor
   Scene scene{model, config, folders.images, folders.outputs, dice};
   if (words.front() == "index") return read_index(folders.outputs.path("photos.index"), scene);
   const auto output = std::find(words.begin(), words.end(), "-o");
-  if (words.front() == "batch" && *(output + 1) != "-") return sort(*(output + 1), scene);
+  if (words.front() == "train") return use_model(*(output + 1), scene);
+  if (words.front() == "convert")
+    return use_model(folders.outputs.path("converted.safetensors"), scene);
+  if (words.front() == "batch" && is_read_again(*(output + 1))) {
+    if (dice.coin()) return sort(*(output + 1), scene);
+    return {"export", *(output + 1), "-o",
+            folders.outputs.path(dice.coin() ? "e.html" : "e.parquet")};
+  }
   return {};
 }
 
