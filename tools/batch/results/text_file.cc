@@ -177,7 +177,7 @@ bool TextFile::read_record() {
       whole_ += end;
       return true;
     }
-    if (rest.size() > kMostRecord)
+    if (rest.size() >= kMostRecord)
       fail(path_, ": row ", rows_ + 1, " is longer than ", kMostRecord,
            " bytes: this is not a file of results by vit, or it is damaged");
     if (!read_more()) return false;
