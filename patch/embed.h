@@ -2,6 +2,7 @@
 /// added.
 #pragma once
 
+#include "patch/stem.h"
 #include "vit/base/config.h"
 #include "vit/base/matrix.h"
 #include "vit/kernels/linear.h"
@@ -11,6 +12,7 @@ namespace vit::patch {
 
 /// All ready for one grid: nothing is resampled per image.
 struct PatchEmbedding {
+  PatchStem stem;    ///< what patches pass through before embed(), or none
   Linear project;    ///< the convolution kernel, [D, 3·P·P]
   Norm norm;         ///< on the projected patches, before positions, or none
   Matrix prefix;     ///< [prefix tokens, D], their positions already added

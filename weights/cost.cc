@@ -33,6 +33,9 @@ std::uint64_t multiply_adds(const ModelConfig& c) {
   for_each_tensor(c, [&](const TensorSpec& spec) {
     if (spec.role == TensorRole::kKernel) sum += spec.size() * input_rows(spec.input, c);
   });
+  // A stem makes a quarter as many numbers of each patch, in 16 places, then in 4.
+  const std::uint64_t patch = c.embedding.patch_size();
+  if (c.embedding.conv_stem) sum += c.embedding.grid().count() * (patch / 4) * (patch + 4 * patch);
   // Scores and weighted values of every attention.
   const std::uint64_t tokens = c.embedding.tokens(), width = c.encoder.width;
   sum += c.encoder.depth * c.encoder.branches * 2 * tokens * tokens * width;

@@ -85,6 +85,7 @@ void infer_tokens(const Reader& r, ModelConfig& c) {
   c.embedding.patch_width = kernel[3];
   c.embedding.patch_bias = r.has("patch_embed.proj.bias");
   c.embedding.patch_norm = r.has("patch_embed.norm.weight");
+  c.embedding.conv_stem = r.has("patch_embed.stem.0.weight");
   c.embedding.norm_before_blocks = r.has("norm_pre.weight");
 
   c.embedding.prefix.clear();

@@ -1,6 +1,7 @@
 #include "weights/tensor_list.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "vit/base/error.h"
@@ -47,8 +48,23 @@ class Lister {
   const UseTensor& use_;
 };
 
+/// Two convolutions whose kernels do not overlap, each with the statistics of a batch norm: of 4x4
+/// pixels, then of 2x2 of what the first makes. The projection reads 2x2 of what the second makes,
+/// as many numbers as the patch has.
+void list_stem(const Lister& list, const EmbeddingConfig& c) {
+  const size_t channels = c.patch_size() / 4;
+  const Shape kernels[] = {{channels, c.channels, 4, 4}, {channels, channels, 2, 2}};
+  for (size_t i = 0; i < std::size(kernels); ++i) {
+    const std::string name = "patch_embed.stem." + std::to_string(i);
+    list.add(name + ".weight", kernels[i], TensorRole::kTable);
+    for (const auto* part : {"weight", "bias", "mean", "variance"})
+      list.add(name + ".norm." + part, {channels}, TensorRole::kTable);
+  }
+}
+
 void list_embedding(const Lister& list, const EmbeddingConfig& c) {
   const size_t width = list.e.width;
+  if (c.conv_stem) list_stem(list, c);
   list.kernel("patch_embed.proj", {width, c.channels, c.patch_height, c.patch_width});
   if (c.patch_bias) list.bias("patch_embed.proj", width);
   if (c.patch_norm) list.norm("patch_embed.norm", width);

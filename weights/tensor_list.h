@@ -23,7 +23,7 @@ enum class TensorRole {
   kPositions,    ///< one row per position
   kLayerScale,   ///< factors on what a sublayer adds
   kLambda,       ///< of differential attention
-  kTable,        ///< small and exact: relative position bias or its MLP, mixing of heads
+  kTable,        ///< small and exact: relative position bias or its MLP, mixing of heads, a stem
   kFrequencies,  ///< of rotary positions, or their periods
 };
 

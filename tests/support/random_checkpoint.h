@@ -28,6 +28,8 @@ inline weights::Checkpoint random_checkpoint(const ModelConfig& config, unsigned
                                            1.0f / std::sqrt(static_cast<float>(inner)));
     auto storage = std::make_shared<std::vector<float>>(n);
     for (float& value : *storage) value = normal(engine);
+    if (spec.name.ends_with(".variance"))
+      for (float& value : *storage) value = 0.5f + value * value;
     checkpoint.add(spec.name, weights::Tensor{weights::DType::kF32, spec.shape,
                                               weights::contiguous_strides(spec.shape),
                                               reinterpret_cast<const std::byte*>(storage->data())});

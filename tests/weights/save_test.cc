@@ -72,6 +72,7 @@ constexpr size_t member_count() {
 ModelCard with_all_fields() {
   ModelCard all;
   all.config.embedding.positions_keep_aspect = true;
+  all.config.embedding.conv_stem = true;
   all.config.encoder.key_bias = false;
   all.config.encoder.rotary = {RotaryKind::kAxial, 0.1f, 1.0f, true, true, {3, 5}, true};
   all.config.encoder.relative_bias = {RelativeBiasKind::kTable,     false, true, 7, true, {2, 9},

@@ -78,6 +78,8 @@ inline RawMap with_split_parts(const Architecture& known, const ModelConfig& con
       add_split_gate(raw, name, tensor);
     else if (name.ends_with("attn.kv.weight") || name.ends_with("attn.kv.bias"))
       raw.merge(with_split_kv(name, tensor));
+    else if (config.embedding.conv_stem && name == "patch_embed.proj.weight")
+      raw["patch_embed.backbone.2.conv.weight"] = reshaped(tensor, {tensor.shape[0], 192, 2, 2});
     else if (known.kind == TimmClass::kNaFlex && name == "patch_embed.proj.weight")
       raw[name] = channels_last(tensor);
     else
@@ -112,6 +114,12 @@ inline RawMap timm_names(const Architecture& known, const ModelConfig& config,
   if (known.kind == TimmClass::kBeit) add({{"rel_pos\\.table", "relative_position_bias_table"}});
   if (known.kind == TimmClass::kCait) add({{"^class_blocks", "blocks_token_only"}});
   if (known.kind == TimmClass::kRelPos) add({{"^rel_pos", "shared_rel_pos"}});
+  if (config.embedding.conv_stem)
+    add({{"^patch_embed\\.proj", "patch_embed.backbone.2.conv"},
+         {"^patch_embed\\.stem\\.(\\d)\\.weight", "patch_embed.backbone.$1.conv.weight"},
+         {"norm\\.mean", "norm.running_mean"},
+         {"norm\\.variance", "norm.running_var"},
+         {"^patch_embed\\.stem\\.(\\d)\\.norm", "patch_embed.backbone.$1.bn"}});
   if (known.kind == TimmClass::kNaFlex)
     add({{"^patch_embed\\.proj", "embeds.proj"},
          {"^(pos_embed.*|cls_token|reg_token)$", "embeds.$1"}});

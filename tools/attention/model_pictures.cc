@@ -130,6 +130,9 @@ std::string positions_bytes(const Classifier& classifier, const AttentionSetting
 
 std::string filters_bytes(const Classifier& classifier, const AttentionSettings& settings) {
   const ModelConfig& config = classifier.config();
+  if (config.embedding.conv_stem)
+    fail(classifier.name(), ": its patch kernel reads what convolutions make of the pixels, not ",
+         "pixels, and cannot be shown as pictures");
   const auto found = interpret::filter_components(classifier.runner().model(), kFilters);
   check_finite(classifier, found.components, "the decomposition of its patch filters");
   if (settings.kind == FileKind::kNumpy)

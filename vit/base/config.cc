@@ -63,6 +63,9 @@ void validate_tokens(const ModelConfig& c, std::string_view where) {
       c.embedding.image_width < c.embedding.patch_width)
     fail(where, ": image ", c.embedding.image_height, "x", c.embedding.image_width,
          " is smaller than its patch ", c.embedding.patch_height, "x", c.embedding.patch_width);
+  if (c.embedding.conv_stem && (c.embedding.patch_height != 16 || c.embedding.patch_width != 16))
+    fail(where, ": a stem of convolutions needs patches of 16x16, got ", c.embedding.patch_height,
+         "x", c.embedding.patch_width);
   const bool learned = c.embedding.positions == PositionKind::kLearned ||
                        c.embedding.positions == PositionKind::kFactorized;
   if (learned && c.embedding.position_grid.count() == 0)

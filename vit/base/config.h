@@ -205,6 +205,7 @@ struct EmbeddingConfig {
   size_t channels = 3;
   bool patch_bias = true;
   bool patch_norm = false;  ///< a norm on the projected patches, before positions (AIMv2)
+  bool conv_stem = false;   ///< convolutions inside each patch before its projection (MobileCLIP-B)
   std::vector<PrefixToken> prefix{PrefixToken::kClass};
   PositionKind positions = PositionKind::kLearned;
   bool positions_cover_prefix = true;  ///< false: positions are added to the patches alone

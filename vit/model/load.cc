@@ -1,6 +1,7 @@
 #include "vit/model/load.h"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "patch/position.h"
@@ -30,6 +31,30 @@ Matrix bind_prefix(const WeightScope& w, const ModelConfig& c, ConstMatrixView p
   return prefix;
 }
 
+/// A convolution of a stem, with its batch norm folded in. `inputs`: channels that it reads; its
+/// columns become place after place, as the layer before it leaves them; 0: they stay as stored.
+Linear bind_stem_layer(const WeightScope& w, size_t inputs) {
+  constexpr double kEps = 1e-5;  // of every batch norm in timm
+  std::vector<float> kernel = w.vector("weight");
+  const std::vector<float> gain = w.vector("norm.weight"), mean = w.vector("norm.mean"),
+                           variance = w.vector("norm.variance");
+  std::vector<float> bias = w.vector("norm.bias");
+  const size_t out = gain.size(), in = kernel.size() / out;
+  for (size_t r = 0; r < out; ++r) {
+    const double scale = double{gain[r]} / std::sqrt(double{variance[r]} + kEps);
+    const std::vector<float> row(&kernel[r * in], &kernel[r * in] + in);
+    for (size_t c = 0; c < in; ++c) {
+      const size_t to = inputs == 0 ? c : c % (in / inputs) * inputs + c / (in / inputs);
+      kernel[r * in + to] = static_cast<float>(scale * double{row[c]});
+    }
+    bias[r] = static_cast<float>(double{bias[r]} - scale * double{mean[r]});
+  }
+  const auto read = [&](size_t first, size_t count, float* rows) {
+    std::copy_n(&kernel[first * in], count * in, rows);
+  };
+  return pack_linear(out, in, read, bias);
+}
+
 patch::PatchEmbedding bind_embedding(const WeightScope& w, const ModelConfig& c,
                                      ConstMatrixView stored) {
   const Matrix positions = patch::positions_for(c.embedding, c.encoder.width, stored);
@@ -37,6 +62,10 @@ patch::PatchEmbedding bind_embedding(const WeightScope& w, const ModelConfig& c,
   const size_t covered = positions.rows() - patches;
 
   patch::PatchEmbedding embedding;
+  if (c.embedding.conv_stem)
+    embedding.stem = {
+        .pixels = bind_stem_layer(w / "patch_embed.stem.0", 0),
+        .places = bind_stem_layer(w / "patch_embed.stem.1", c.embedding.patch_size() / 4)};
   embedding.project = bind_linear(w / "patch_embed.proj");
   if (c.embedding.patch_norm) embedding.norm = bind_norm(w / "patch_embed.norm", c.encoder);
   embedding.prefix = bind_prefix(w, c, positions.view().row_range(0, covered));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "patch/patchify.h"
+#include "vit/base/error.h"
 #include "vit/train/loss.h"
 
 namespace vit::train {
@@ -31,6 +32,13 @@ Box random_box(const ModelConfig& c, double share, Random& random) {
           random.below(c.embedding.image_width - cols + 1), rows, cols};
 }
 
+/// A stem's batch norms would have to learn with it.
+void check_learns(const ModelConfig& config) {
+  if (config.embedding.conv_stem)
+    fail(config.architecture, ": its stem of convolutions is not trained here; train a classifier ",
+         "on its features, or choose a model without stem");
+}
+
 }  // namespace
 
 patch::Image teacher_crop(const patch::Image& image, const BatchRule& rule, size_t index,
@@ -41,7 +49,9 @@ patch::Image teacher_crop(const patch::Image& image, const BatchRule& rule, size
 
 BatchMaker::BatchMaker(const data::Dataset& dataset, const ModelConfig& config,
                        const BatchRule& rule)
-    : dataset_(dataset), config_(config), rule_(rule) {}
+    : dataset_(dataset), config_(config), rule_(rule) {
+  check_learns(config);
+}
 
 void BatchMaker::draw(std::span<const size_t> indices, std::uint64_t epoch, size_t i) {
   const size_t image = indices[i] % dataset_.train.size();
@@ -136,6 +146,7 @@ ConstMatrixView BatchMaker::targets(size_t first, size_t count) const {
 
 void make_patches(const patch::Image& image, const Recipe& recipe, const ModelConfig& config,
                   PatchScratch& scratch, MatrixView patches) {
+  check_learns(config);
   const size_t pixels = config.embedding.image_height * config.embedding.image_width;
   if (scratch.pixels.cols() != pixels) scratch.pixels = Matrix(config.embedding.channels, pixels);
   patch::apply_recipe(image, recipe, scratch.recipe, scratch.pixels);

@@ -34,6 +34,7 @@ void visit_tokens(Config& c, Visitor&& visit) {
   visit("channels", c.embedding.channels);
   visit("patch_bias", c.embedding.patch_bias);
   visit("patch_norm", c.embedding.patch_norm);
+  visit.unless_usual("conv_stem", c.embedding.conv_stem);
   visit("prefix", c.embedding.prefix);
   visit("positions", c.embedding.positions);
   visit("positions_cover_prefix", c.embedding.positions_cover_prefix);

@@ -31,6 +31,9 @@ void take_tokens(Taker& take, bool distilled, ModelConfig& c) {
   c.embedding.positions = positions.empty() ? PositionKind::kNone : PositionKind::kLearned;
   c.embedding.positions_cover_prefix = !take.flag("no_embed_class").value_or(false);
   take.expect("embed_layer", "PatchEmbed");
+  const auto backbone = take.text("backbone");  // of a hybrid; our name for MobileCLIP's stem
+  if (backbone && *backbone != "conv_stem") take.refuse("backbone", *backbone, "conv_stem");
+  c.embedding.conv_stem = backbone.has_value();
 }
 
 void take_block(Taker& take, ModelConfig& c) {

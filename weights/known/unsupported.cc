@@ -17,12 +17,10 @@ constexpr UnsupportedFamily kUnsupported[] = {
      "^swin", "swin swinv2 swin2sr donut-swin",
      "layers.0.blocks.0.attn.relative_position_bias_table layers.0.blocks.0.attn.cpb_mlp. "
      "layers.0.blocks.0.attn.logit_scale swin.encoder.layers. swinv2.encoder.layers."},
-    {"MobileCLIP's hybrid of convolutions and a Vision Transformer",
-     "patches from a convolutional network", "vit_base_patch16_clip_224.datacompxl", "_mci_",
-     "mobileclip", "patch_embed.backbone.0.conv.weight"},
     {"a hybrid of a ResNet and a Vision Transformer", "patches from a convolutional network",
      kHybrid, "_r26_ _r50_ _r_s16_ _resnet26d_ _resnet50d_", "vit-hybrid bit",
-     "patch_embed.backbone. patch_embeddings.backbone."},
+     "patch_embed.backbone.stem. patch_embed.backbone.stages. patch_embed.backbone.conv "
+     "patch_embed.backbone.layer patch_embeddings.backbone."},
     {"a ConvNeXt", "convolutions instead of attention", kBase, "^convnext",
      "convnext convnextv2 dinov3_convnext",
      ".conv_dw. stages.0.0.dwconv. convnext.encoder. convnextv2.encoder."},

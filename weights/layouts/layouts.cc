@@ -20,6 +20,7 @@ std::span<const Layout> layouts() {
       eva_layout(),
       rope_layout(),
       naflex_layout(),
+      conv_stem_layout(),
       timm_layout(),
   };
   return kLayouts;

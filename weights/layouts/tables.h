@@ -31,6 +31,8 @@ inline constexpr Rule kHuggingFaceClipBlockRules[] = {
 
 /// timm, and the originals it took over: DeiT, DeiT-III, DINO, DINOv2, OpenCLIP's timm towers.
 Layout timm_layout();
+/// The same behind convolutions inside each patch: MobileCLIP-B.
+Layout conv_stem_layout();
 /// timm's NaFlexVit: the same blocks behind another embedding.
 Layout naflex_layout();
 /// ViT, DeiT and DINOv2 of transformers, old and new names.

@@ -51,8 +51,30 @@ Weight patches_by_channel(const Tensor& tensor, size_t) {
                 tensor.data};
 }
 
+/// The last convolution of a stem reads 2x2 places of so many channels that they are as many
+/// numbers as a patch has pixels: its kernel under the patch kernel's shape.
+Weight kernel_behind_stem(const Tensor& tensor, size_t) {
+  constexpr size_t kPatch = 16;
+  const Shape expected{tensor.shape.empty() ? 0 : tensor.shape[0], 3 * kPatch * kPatch / 4, 2, 2};
+  if (tensor.shape != expected)
+    fail("has shape ", to_string(tensor.shape), ", expected ", to_string(expected));
+  return Weight(tensor).reshaped({tensor.shape[0], 3, kPatch, kPatch});
+}
+
 constexpr Rule kRules[] = {
     {"patch_embed.proj*", "patch_embed.proj*"},
+    {"patch_embed.backbone.0.conv.weight", "patch_embed.stem.0.weight"},  // MobileCLIP-B
+    {"patch_embed.backbone.0.bn.weight", "patch_embed.stem.0.norm.weight"},
+    {"patch_embed.backbone.0.bn.bias", "patch_embed.stem.0.norm.bias"},
+    {"patch_embed.backbone.0.bn.running_mean", "patch_embed.stem.0.norm.mean"},
+    {"patch_embed.backbone.0.bn.running_var", "patch_embed.stem.0.norm.variance"},
+    {"patch_embed.backbone.1.conv.weight", "patch_embed.stem.1.weight"},
+    {"patch_embed.backbone.1.bn.weight", "patch_embed.stem.1.norm.weight"},
+    {"patch_embed.backbone.1.bn.bias", "patch_embed.stem.1.norm.bias"},
+    {"patch_embed.backbone.1.bn.running_mean", "patch_embed.stem.1.norm.mean"},
+    {"patch_embed.backbone.1.bn.running_var", "patch_embed.stem.1.norm.variance"},
+    {"patch_embed.backbone.2.conv.weight", "patch_embed.proj.weight", kernel_behind_stem},
+    {"patch_embed.backbone.2.conv.bias", "patch_embed.proj.bias"},
     {"patch_embed.norm*", "patch_embed.norm*"},
     {"cls_token", "cls_token"},
     {"dist_token", "dist_token"},
@@ -159,6 +181,14 @@ Layout timm_layout() {
           .anchor = "patch_embed.proj.weight",
           .inner_prefixes = {"trunk."},
           .rules = kRules};
+}
+
+Layout conv_stem_layout() {
+  return {.name = "timm",
+          .anchor = "patch_embed.backbone.2.conv.weight",
+          .inner_prefixes = {"trunk."},
+          .rules = kRules,
+          .statistics = "unit"};
 }
 
 Layout naflex_layout() {
