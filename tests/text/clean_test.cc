@@ -40,6 +40,13 @@ TEST(Repair, ReadsUtf8ThatWasTakenForWindows1252) {
             "S\u00E3o Paulo, caf\u00E9 \u00C0 la carte");
 }
 
+TEST(Repair, LeavesAccentsBesideTypographyAlone) {
+  EXPECT_EQ(repaired("\u00AB\u00A0caf\u00E9\u00A0\u00BB"), "\u00AB\u00A0caf\u00E9\u00A0\u00BB");
+  EXPECT_EQ(repaired("the caf\u00E9\u2014\u201CChez Nous\u201D\u2014is"),
+            "the caf\u00E9\u2014\"Chez Nous\"\u2014is");
+  EXPECT_EQ(repaired("\u00E4\u00B8\u00AD\u00E6\u2013\u2021"), "\u4E2D\u6587");
+}
+
 TEST(Repair, ReplacesQuotesLigaturesWidthsControlsAndEscapes) {
   EXPECT_EQ(repaired("\u201Cof\uFB01ce\u201D \uFF21\u3000\x1B[31mred\x07"), "\"office\" A red");
 }
@@ -68,6 +75,11 @@ TEST(Lowercase, GivesTheFinalSigmaOnlyInContext) {
 
 TEST(Words, OfClipDropSpacesAndSplitDigits) {
   EXPECT_THAT(clip_words(U"it's 42 ok!?"), ElementsAre(U"it", U"'s", U"4", U"2", U"ok", U"!?"));
+}
+
+TEST(Words, OfOpenAiTakeTheLongSForAnS) {
+  EXPECT_THAT(clip_words(U"it'\u017F", {}, Case::kFolded), ElementsAre(U"it", U"'\u017F"));
+  EXPECT_THAT(clip_words(U"it'\u017F"), ElementsAre(U"it", U"'", U"\u017F"));
 }
 
 TEST(Words, OfGpt2KeepOneSpaceBeforeThem) {

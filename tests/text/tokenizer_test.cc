@@ -113,6 +113,12 @@ TEST(JsonTokenizer, WordPieceTakesTheLongestPieceFirst) {
   EXPECT_THAT(encode(tokenizer, "Cats,\tplaying Caf\u00E9 dog"), ElementsAre(4, 7, 8, 5, 6, 9, 1));
 }
 
+TEST(JsonTokenizer, BertDropsControlsThatAreSpaceToo) {
+  const Tokenizer tokenizer = parse(test::bert_tokenizer_json());
+  EXPECT_EQ(encode(tokenizer, "ca\u0085ts\x0B"), encode(tokenizer, "cats"));
+  EXPECT_NE(encode(tokenizer, "ca\nts"), encode(tokenizer, "cats"));
+}
+
 TEST(JsonTokenizer, BertsVocabularyFileSaysTheSame) {
   const vit::test::Folder folder;
   const Tokenizer tokenizer =

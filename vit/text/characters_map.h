@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,12 +19,20 @@ class CharactersMap {
   /// The longest sequence of the table at each place replaced, all else copied.
   std::u32string apply(std::u32string_view text) const;
 
+  /// As the library "tokenizers" applies such a table: a grapheme cluster of at most five bytes is
+  /// replaced as a whole by what its shortest beginning in the table stands for; what is left goes
+  /// character by character.
+  std::u32string apply_to_clusters(std::u32string_view text) const;
+
  private:
   struct Match {
     size_t length = 0;  ///< in bytes; 0: none
     size_t replacement = 0;
   };
-  Match longest_match(std::string_view text) const;
+  enum class Which { kShortest, kLongest };
+  Match match(std::string_view text, Which which) const;
+  /// What a match stands for; nothing where there is none, or the table ends before it.
+  std::optional<std::string_view> replacement_of(const Match& match) const;
   std::uint32_t unit(size_t index) const { return index < units_.size() ? units_[index] : 0; }
 
   std::vector<std::uint32_t> units_;  // a double-array trie, as Darts writes it

@@ -50,8 +50,9 @@ Vocabulary numbered(const Pairs& pairs, std::string_view end_of_word) {
   return vocabulary;
 }
 
-Words clip_byte_words(const std::u32string& text, const std::vector<std::u32string>& specials) {
-  Words words = clip_words(text, specials);
+Words clip_byte_words(const std::u32string& text, const std::vector<std::u32string>& specials,
+                      Case contractions) {
+  Words words = clip_words(text, specials, contractions);
   for (auto& word : words)
     if (std::find(specials.begin(), specials.end(), word) == specials.end())
       word = byte_symbols(word);
@@ -66,8 +67,9 @@ void set_open_clip_words(ClipSpecials spelling, Tokenizer& tokenizer) {
   tokenizer.cleaning = TextCleaning::kRepairLower;
   tokenizer.added.clear();
   tokenizer.normalizers.clear();
-  tokenizer.splitters = {
-      [specials](const std::u32string& text, bool) { return clip_byte_words(text, specials); }};
+  tokenizer.splitters = {[specials](const std::u32string& text, bool) {
+    return clip_byte_words(text, specials, Case::kFolded);
+  }};
   tokenizer.special_words = {{specials[0], tokenizer.before.front()},
                              {specials[1], tokenizer.after.front()}};
   tokenizer.padding = 0;
@@ -123,7 +125,7 @@ Tokenizer read_clip_vocabulary(const std::filesystem::path& vocabulary,
       [](const std::u32string& text) { return normalized(text, NormalForm::kC); },
       [](const std::u32string& text) { return lowercase(collapse_spaces(text)); }};
   tokenizer.splitters = {
-      [](const std::u32string& text, bool) { return clip_byte_words(text, {}); }};
+      [](const std::u32string& text, bool) { return clip_byte_words(text, {}, Case::kExact); }};
   tokenizer.before = {start};
   tokenizer.after = {end};
   tokenizer.padding = end;

@@ -99,7 +99,7 @@ Normalizer read_precompiled(const Fields& step) {
   const std::string where = step.where() + ": precompiled_charsmap";
   const auto map = std::make_shared<const CharactersMap>(
       decode_base64(step.text("precompiled_charsmap").value_or(""), where), where);
-  return [map](std::u32string text) { return map->apply(text); };
+  return [map](const std::u32string& text) { return map->apply_to_clusters(text); };
 }
 
 bool is_chinese(char32_t c) {
@@ -113,12 +113,12 @@ bool is_chinese(char32_t c) {
 std::u32string clean_for_bert(std::u32string_view text, bool chinese) {
   std::u32string cleaned;
   for (const char32_t c : text) {
-    const bool plain_space = c == U'\t' || c == U'\n' || c == U'\r' || is_space(c);
-    if (c == 0 || c == 0xFFFD || (is_control(c) && !plain_space)) continue;
+    const bool break_or_tab = c == U'\t' || c == U'\n' || c == U'\r';
+    if (c == 0 || c == 0xFFFD || (is_control(c) && !break_or_tab)) continue;
     if (chinese && is_chinese(c))
       cleaned += {U' ', c, U' '};
     else
-      cleaned += plain_space ? U' ' : c;
+      cleaned += is_space(c) ? U' ' : c;
   }
   return cleaned;
 }

@@ -66,11 +66,21 @@ size_t sequence_length(unsigned char lead) {
   return lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
 }
 
+/// Characters that stand beside letters in prose that is right: after "café" a no-break space and
+/// a guillemet, or a dash and a quote, are what they are, although "é" begins a sequence too.
+bool is_typography(char32_t c) {
+  constexpr std::u32string_view kTypography =
+      U"\u00A0\u00AB\u00BB\u2013\u2014\u2018\u2019\u201A\u201C\u201D\u201E\u2026\u2039\u203A";
+  return kTypography.find(c) != kTypography.npos;
+}
+
 /// The character whose UTF-8 bytes, read as Windows-1252, are the first characters of `text`.
 std::pair<char32_t, size_t> misread_character(std::u32string_view text) {
   const auto lead = windows_1252_byte(text.front());
   const size_t length = lead ? sequence_length(*lead) : 0;
   if (length == 0 || text.size() < length) return {};
+  const auto rest = text.substr(1, length - 1);
+  if (length > 2 && std::ranges::all_of(rest, is_typography)) return {};
   std::array<utf8proc_uint8_t, 4> bytes{*lead};
   for (size_t i = 1; i < length; ++i) {
     const auto byte = windows_1252_byte(text[i]);

@@ -167,6 +167,15 @@ std::u32string normalized(std::u32string_view text, NormalForm form) {
   return {buffer.begin(), buffer.begin() + length};
 }
 
+size_t cluster_length(std::u32string_view text) {
+  utf8proc_int32_t state = 0;
+  for (size_t i = 1; i < text.size(); ++i)
+    if (utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(text[i - 1]),
+                                         static_cast<utf8proc_int32_t>(text[i]), &state))
+      return i;
+  return text.size();
+}
+
 std::u32string collapse_spaces(std::u32string_view text, bool (*space)(char32_t)) {
   std::u32string collapsed;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -27,6 +27,10 @@ std::u32string lowercase_in_context(std::u32string_view text);
 enum class NormalForm { kC, kD, kKC, kKD };
 std::u32string normalized(std::u32string_view text, NormalForm form);
 
+/// Characters of the grapheme cluster that a text begins with: what is seen as one character. 0 of
+/// an empty text.
+size_t cluster_length(std::u32string_view text);
+
 /// Runs of whitespace become one space.
 std::u32string collapse_spaces(std::u32string_view text, bool (*space)(char32_t) = is_space);
 /// Without the whitespace at both ends.

@@ -11,7 +11,10 @@ namespace {
 constexpr std::u32string_view kContractions[] = {U"'s", U"'t",  U"'re", U"'ve",
                                                  U"'m", U"'ll", U"'d"};
 
-size_t contraction(std::u32string_view text) {
+size_t contraction(std::u32string_view text, Case letters = Case::kExact) {
+  constexpr char32_t kLongS = 0x17F;
+  if (letters == Case::kFolded && text.size() > 1 && text[0] == U'\'' && text[1] == kLongS)
+    return 2;
   for (const auto known : kContractions)
     if (text.starts_with(known)) return known.size();
   return 0;
@@ -26,10 +29,11 @@ size_t run(std::u32string_view text, bool (*belongs)(char32_t)) {
   return static_cast<size_t>(end - text.begin());
 }
 
-size_t clip_word(std::u32string_view text, std::span<const std::u32string> specials) {
+size_t clip_word(std::u32string_view text, std::span<const std::u32string> specials,
+                 Case contractions) {
   for (const auto& special : specials)
     if (text.starts_with(special)) return special.size();
-  if (const size_t length = contraction(text)) return length;
+  if (const size_t length = contraction(text, contractions)) return length;
   if (const size_t length = run(text, is_letter)) return length;
   return is_number(text.front()) ? 1 : run(text, is_other);
 }
@@ -63,10 +67,11 @@ std::array<char32_t, 256> make_byte_symbols() {
 
 }  // namespace
 
-Words clip_words(std::u32string_view text, std::span<const std::u32string> specials) {
+Words clip_words(std::u32string_view text, std::span<const std::u32string> specials,
+                 Case contractions) {
   Words words;
   while (!text.empty()) {
-    const size_t length = clip_word(text, specials);
+    const size_t length = clip_word(text, specials, contractions);
     if (length > 0) words.emplace_back(text.substr(0, length));
     text.remove_prefix(std::max<size_t>(length, 1));
   }

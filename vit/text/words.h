@@ -10,9 +10,14 @@ namespace vit::text {
 
 using Words = std::vector<std::u32string>;
 
+/// kFolded: as a regular expression that ignores case. In a text of lower case that makes one
+/// difference, the long s (U+017F), which is taken for an s.
+enum class Case { kExact, kFolded };
+
 /// CLIP's words: one of `specials`, a contraction ("'s"), letters, a single digit, or a run of
 /// anything else; whitespace is dropped.
-Words clip_words(std::u32string_view text, std::span<const std::u32string> specials = {});
+Words clip_words(std::u32string_view text, std::span<const std::u32string> specials = {},
+                 Case contractions = Case::kExact);
 
 /// GPT-2's words: as above, but numbers run together and a word keeps one space before it.
 Words gpt2_words(std::u32string_view text);
