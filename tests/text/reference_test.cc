@@ -11,6 +11,7 @@
 #include "vit/text/clip_vocabulary.h"
 #include "vit/text/gzip.h"
 #include "vit/text/sentencepiece_file.h"
+#include "vit/text/tokenizer_json.h"
 #include "vit/text/unicode.h"
 
 namespace vit::text {
@@ -106,6 +107,16 @@ TEST_F(Reference, SentencePieceUnigramEncodes100TextsExactly) {
 TEST_F(Reference, SentencePieceBytePairsEncode100TextsExactly) {
   const fs::path file = kGoldens / "hf_siglip2" / "tokenizer.model";
   expect_ids(read_sentencepiece(read_text(file), file.string()), "sentencepiece_bpe_tokens.json");
+}
+
+/// What the library "tokenizers" gives. It replaces a cluster of up to five bytes by what its
+/// shortest beginning stands for, accents included, and takes longer ones apart.
+TEST_F(Reference, ATableOfATokenizerJsonWorksOnGraphemeClusters) {
+  const Tokenizer tokenizer = read_tokenizer_json(kGoldens / "open_clip_siglip" / "tokenizer.json");
+  EXPECT_EQ(encode(tokenizer, "a\u0300\u0301\u0302"), (Ids{4, 2}));
+  EXPECT_EQ(encode(tokenizer, "\uFB01\u0301 \uFB01ne"), (Ids{385, 249, 176}));
+  EXPECT_EQ(encode(tokenizer, "a\u0301 \uFF46\u0301ull"), (Ids{3, 2, 271, 544}));
+  EXPECT_EQ(encode(tokenizer, "\u2460\u0301 \u00BD\u20DD"), (Ids{3, 896, 3, 896, 2, 583}));
 }
 
 /// A property of the Unicode tables for every code point, so that a newer library is noticed only

@@ -40,7 +40,9 @@ void close_reader_of_output() {
   if (call.largest_file != 0) {
     const rlimit limit{call.largest_file, call.largest_file};
     setrlimit(RLIMIT_FSIZE, &limit);
-    std::signal(SIGXFSZ, SIG_IGN);
+    std::signal(SIGXFSZ, call.ends_at_largest_file ? SIG_DFL : SIG_IGN);
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
   }
   std::vector<char*> argv{const_cast<char*>(call.program.empty() ? "vit" : call.program.c_str())};
   for (const auto& argument : call.arguments) argv.push_back(const_cast<char*>(argument.c_str()));

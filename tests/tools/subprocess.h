@@ -29,6 +29,7 @@ struct Call {
   bool ignore_broken_pipe = false;       ///< as some parents leave it to their children
   std::string program;                   ///< empty: vit itself; else found on the PATH
   std::size_t largest_file = 0;          ///< bytes that a file may have, 0: any number
+  bool ends_at_largest_file = false;     ///< a write beyond ends the program, as SIGKILL does
 };
 
 /// A program under way.

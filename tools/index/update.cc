@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -30,8 +31,9 @@ namespace fs = std::filesystem;
 using index::Entry;
 using index::Status;
 
-/// Images between two looks at the clock: enough to keep all workers busy.
-constexpr size_t kPieceImages = 64;
+/// Images between two looks at the clock: more where they take little time, and always enough to
+/// keep the workers of usual machines busy.
+constexpr size_t kLeastImages = 16, kMostImages = 256;
 constexpr auto kBetweenFlushes = std::chrono::seconds(2);
 constexpr size_t kMostReports = 10;
 
@@ -114,7 +116,7 @@ class Update {
       if (signals_.flag()) break;
       seen_.insert(item.input.path);
       if (auto work = look_at(item)) piece.push_back(std::move(*work));
-      if (piece.size() == kPieceImages) finish(piece);
+      if (piece.size() >= piece_images_) finish(piece);
     }
     finish(piece);
     const bool stopped = signals_.flag();
@@ -149,6 +151,7 @@ class Update {
   }
 
   void finish(std::vector<Work>& piece) {
+    const auto start = std::chrono::steady_clock::now();
     const auto run = [&](Work& work, Runner* runner) {
       if (signals_.flag()) return;
       try {
@@ -168,10 +171,13 @@ class Update {
       for (Work& work : piece) run(work, nullptr);
     for (const Work& work : piece) write(work);
     piece.clear();
-    if (std::chrono::steady_clock::now() - flushed_ >= kBetweenFlushes) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - flushed_ >= kBetweenFlushes) {
       writer_.flush();
-      flushed_ = std::chrono::steady_clock::now();
+      flushed_ = now;
     }
+    if (now - start < kBetweenFlushes / 4) piece_images_ = std::min(2 * piece_images_, kMostImages);
+    if (now - start > kBetweenFlushes) piece_images_ = std::max(piece_images_ / 2, kLeastImages);
     show();
   }
 
@@ -314,6 +320,7 @@ class Update {
   std::unordered_map<std::string, size_t> contents_;   ///< by hash
   std::unordered_set<std::string_view> seen_;
   std::chrono::steady_clock::time_point flushed_{};  ///< the first piece is flushed at once
+  size_t piece_images_ = kLeastImages;
   Counts counts_;
   std::uint64_t reports_ = 0;
 };

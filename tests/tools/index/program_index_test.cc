@@ -91,9 +91,9 @@ TEST(IndexProgram, RecordsImagesThatCannotBeRead) {
               HasSubstr("3 images, 1 changed, 2 unchanged\n"));
 }
 
-constexpr size_t kLongRun = 240;
+constexpr size_t kLongRun = 160;
 
-/// A run of several seconds on one thread: pictures that take time to decode. Bytes after their end
+/// A run of several pieces on one thread: pictures that take time to decode. Bytes after their end
 /// make every file another one.
 std::vector<std::string> long_run(const Folder& folder, const std::string& out) {
   const std::string picture = encode_picture(planted_image(1600, 1200, 1), ".png");
@@ -120,6 +120,36 @@ std::string content_of(const std::string& path) {
   return content;
 }
 
+/// A run that ends in the middle of a write, at every part of the block that it appends: header,
+/// numbers, table. Independent of the machine's speed.
+TEST(IndexProgram, LosesNothingWhereverItsWritesEnd) {
+  const Folder folder;
+  const std::string out = folder.path("photos.index"), whole = folder.path("whole.index");
+  write_planted(folder, 3);
+  ASSERT_EQ(index_images({folder.path("in"), "-q", "-o", out}).status, 0);
+  const std::string first = read_file(out), rows = content_of(out);
+  for (unsigned i = 3; i < 8; ++i)
+    write_image(planted_image(96, 64, i), folder.path("in/" + std::to_string(i) + ".png"));
+  for (const auto& path : {out, whole})
+    ASSERT_EQ(index_images({folder.path("in"), "-q", "-o", path}).status, 0);
+  const size_t end = read_file(out).size();
+  ASSERT_GT(end, first.size());
+  const auto ended_at = [&](size_t bytes) {
+    std::ofstream(out, std::ios::binary) << first;
+    Call call;
+    call.arguments = {"index", "-q", "-m", golden("hf_vit"), folder.path("in"), "-o", out};
+    call.largest_file = bytes;
+    call.ends_at_largest_file = true;
+    return run(call).status;
+  };
+  for (size_t bytes = first.size(); bytes < end; bytes += (end - first.size()) / 6) {
+    EXPECT_EQ(ended_at(bytes), 128 + SIGXFSZ) << bytes;
+    EXPECT_EQ(content_of(out), rows) << bytes;
+    EXPECT_EQ(index_images({folder.path("in"), "-q", "-o", out}).status, 0) << bytes;
+    EXPECT_EQ(content_of(out), content_of(whole)) << bytes;
+  }
+}
+
 /// Kills the run as soon as it has written more rows. False: it came to its end before.
 bool killed_after_more_rows(const std::vector<std::string>& arguments, const std::string& out) {
   const size_t before = rows_in(out);
@@ -136,7 +166,7 @@ TEST(IndexProgram, LosesNothingWhenItIsKilledAgainAndAgain) {
   const Folder folder;
   const std::string out = folder.path("photos.index"), whole = folder.path("whole.index");
   const auto arguments = long_run(folder, out);
-  size_t kills = 0, rows = 0;
+  size_t kills = 0, rows = 0;  // none where the machine is done before it is killed
   while (killed_after_more_rows(arguments, out)) {
     ++kills;
     EXPECT_GT(rows_in(out), rows);
@@ -144,10 +174,9 @@ TEST(IndexProgram, LosesNothingWhenItIsKilledAgainAndAgain) {
     std::ofstream(out, std::ios::app) << "VITBLOCK torn";
     ASSERT_LT(kills, 100u);
   }
-  EXPECT_GE(kills, 1u);
   const Finished finished = index_images({folder.path("in"), "-o", out});
   EXPECT_EQ(finished.status, 0) << finished.err;
-  EXPECT_THAT(finished.err, HasSubstr("photos.index: 240 images, 240 unchanged\n"));
+  EXPECT_THAT(finished.err, HasSubstr("photos.index: 160 images, 160 unchanged\n"));
   ASSERT_EQ(index_images({folder.path("in"), "-q", "-o", whole}).status, 0);
   EXPECT_EQ(content_of(out), content_of(whole));
 }
