@@ -188,11 +188,11 @@ std::string to_text(const ModelReport& r, bool with_tensors) {
   if (!c.architecture.empty()) text += line("architecture", c.architecture);
   text += line("weights", r.format + ", " + r.layout + " names, " + joined(r.dtypes, " and ") +
                               ", " + format_bytes(r.file_bytes));
-  text +=
-      line("input", size_text(c.embedding.image_height, c.embedding.image_width) +
-                        " pixels, patches of " +
-                        size_text(c.embedding.patch_height, c.embedding.patch_width) + ", grid " +
-                        size_text(c.embedding.grid().rows, c.embedding.grid().cols));
+  text += line("input", size_text(c.embedding.image_height, c.embedding.image_width) +
+                            " pixels, patches of " +
+                            size_text(c.embedding.patch_height, c.embedding.patch_width) +
+                            (c.embedding.conv_stem ? " behind convolutions" : "") + ", grid " +
+                            size_text(c.embedding.grid().rows, c.embedding.grid().cols));
   text += line("tokens", tokens_text(c));
   if (const std::string rule = other_sizes_text(c); !rule.empty())
     text += line("other sizes", rule);
