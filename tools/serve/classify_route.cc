@@ -50,7 +50,7 @@ struct Classification {
   std::vector<std::vector<float>> embeddings;  ///< instead of images: the model's output for them
   std::vector<ImageResult> results;
   std::once_flag reads_labels{};
-  WordHeadPtr words{};  ///< of settings.labels
+  WordsPtr words{};  ///< of settings.labels
 
   size_t count() const { return inputs.images.size() + embeddings.size(); }
 };
@@ -76,7 +76,7 @@ void classify_one(const ServedModel& model, const PixelLimits& limits, Runner& r
     result.predictions = classifier.top(classifier.probabilities(result.logits), settings.top);
   } else {
     std::call_once(work->reads_labels,
-                   [&] { work->words = model.need_words().head(settings.labels); });
+                   [&] { work->words = model.need_words().classifier(settings.labels); });
     result.logits = word_logits(*work->words, result.logits);
     check_answer(result.logits);
     result.predictions =

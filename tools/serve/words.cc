@@ -6,13 +6,13 @@
 
 #include "tools/serve/inputs.h"
 #include "tools/serve/status_error.h"
+#include "vit/model/word_classes.h"
 #include "vit/text/prompts.h"
 
 namespace vit::tools::serve {
 namespace {
 
 constexpr size_t kKeptLists = 16;
-constexpr const char* kUsualTemplate = "a photo of a {}.";
 
 /// An array of texts, or one text.
 std::vector<std::string> texts_of(const Json& json, const std::string& name) {
@@ -27,14 +27,13 @@ std::vector<std::string> texts_of(const Json& json, const std::string& name) {
   return texts;
 }
 
-/// Sentences, or the name of a set of them.
+/// Sentences, or the name of a set of them. Empty: the usual one of the model.
 std::vector<std::string> read_templates(const Request& request, const Json& fields) {
   std::vector<std::string> given;
   for (const auto& [name, value] : request.query)
     if (name == "template") given.push_back(value);
   if (given.empty() && fields.contains("template"))
     given = texts_of(fields["template"], "template");
-  if (given.empty()) return {kUsualTemplate};
   std::vector<std::string> templates;
   for (const auto& one : given) {
     const auto set = text::template_set(one);
@@ -73,18 +72,20 @@ TextFeature Words::feature(const std::string& text, const std::string& where) co
   }
 }
 
-WordHeadPtr Words::kept(const std::vector<text::WordLabel>& labels) const {
+WordsPtr Words::kept(const std::vector<text::WordLabel>& labels) const {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(last_, labels, [](const auto& one) { return one.first; });
   return found == last_.end() ? nullptr : found->second;
 }
 
-WordHeadPtr Words::head(const std::vector<text::WordLabel>& labels) const {
+WordsPtr Words::classifier(std::vector<text::WordLabel> labels) const {
+  set_usual_prompts(labels, encoder_.checkpoint.sigmoid);
   if (auto known = kept(labels)) return known;
   try {
-    auto fresh = std::make_shared<const WordHead>(make_word_head(encoder_, labels));
+    auto fresh =
+        std::make_shared<const WordClassifier>(word_classifier(make_word_head(encoder_, labels)));
     const std::lock_guard lock(mutex_);
-    last_.emplace_front(labels, fresh);
+    last_.emplace_front(std::move(labels), fresh);
     if (last_.size() > kKeptLists) last_.pop_back();
     return fresh;
   } catch (const StatusError&) {
@@ -99,9 +100,10 @@ std::vector<text::WordLabel> read_labels(const Request& request, const Json& fie
   try {
     const auto templates = read_templates(request, fields);
     auto labels = parse_labels(request, fields, templates);
-    if (labels.size() * templates.size() > most)
-      fail_request(413, labels.size(), " labels with ", templates.size(),
-                   " templates each; at most ", most, " texts are read in one request");
+    const size_t prompts = std::max(templates.size(), size_t{1});
+    if (labels.size() * prompts > most)
+      fail_request(413, labels.size(), " labels with ", prompts, " templates each; at most ", most,
+                   " texts are read in one request");
     return labels;
   } catch (const StatusError&) {
     throw;
@@ -110,9 +112,9 @@ std::vector<text::WordLabel> read_labels(const Request& request, const Json& fie
   }
 }
 
-std::vector<float> word_probabilities(const WordHead& head, std::span<const float> logits) {
+std::vector<float> word_probabilities(const WordClassifier& words, std::span<const float> logits) {
   std::vector<double> shares(logits.size());
-  if (head.sigmoid) {
+  if (words.sigmoid) {
     std::ranges::transform(logits, shares.begin(),
                            [](float x) { return 1.0 / (1.0 + std::exp(-double{x})); });
   } else {
@@ -124,11 +126,11 @@ std::vector<float> word_probabilities(const WordHead& head, std::span<const floa
   return {shares.begin(), shares.end()};
 }
 
-std::vector<Prediction> top_labels(const WordHead& head, std::span<const float> probabilities,
-                                   size_t k) {
+std::vector<Prediction> top_labels(const WordClassifier& words,
+                                   std::span<const float> probabilities, size_t k) {
   std::vector<Prediction> all;
   for (size_t i = 0; i < probabilities.size(); ++i)
-    all.push_back({i, head.labels[i], probabilities[i]});
+    all.push_back({i, words.labels[i], probabilities[i]});
   std::ranges::stable_sort(all, std::ranges::greater(), &Prediction::probability);
   all.resize(std::min(k, all.size()));
   return all;

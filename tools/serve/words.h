@@ -15,7 +15,7 @@
 
 namespace vit::tools::serve {
 
-using WordHeadPtr = std::shared_ptr<const WordHead>;
+using WordsPtr = std::shared_ptr<const WordClassifier>;
 
 /// The text side of a model. Functions may be called by any thread.
 class Words {
@@ -25,27 +25,29 @@ class Words {
   /// Throws a StatusError (400) whose message begins with `where`.
   TextFeature feature(const std::string& text, const std::string& where) const;
 
-  /// The rows of labels. Those of the last lists are kept: a page asks again with each key that is
-  /// typed, and many images are asked with the same labels. Throws a StatusError (400).
-  WordHeadPtr head(const std::vector<text::WordLabel>& labels) const;
+  /// The classifier of labels; those without prompts get the usual one of this model. Those of the
+  /// last lists are kept: a page asks again with each key that is typed, and many images are asked
+  /// with the same labels. Throws a StatusError (400).
+  WordsPtr classifier(std::vector<text::WordLabel> labels) const;
 
  private:
-  WordHeadPtr kept(const std::vector<text::WordLabel>& labels) const;
+  WordsPtr kept(const std::vector<text::WordLabel>& labels) const;
 
   WordEncoder encoder_;
   mutable std::mutex mutex_;
-  mutable std::deque<std::pair<std::vector<text::WordLabel>, WordHeadPtr>> last_;
+  mutable std::deque<std::pair<std::vector<text::WordLabel>, WordsPtr>> last_;
 };
 
 /// The settings `labels` and `template` of a request: "a cat, a dog", or arrays in JSON. Empty
-/// where there are none. Throws a StatusError: 400, or 413 for more than `most` texts.
+/// where there are none; without a template, labels have no prompts. Throws a StatusError: 400, or
+/// 413 for more than `most` texts.
 std::vector<text::WordLabel> read_labels(const Request& request, const Json& fields, size_t most);
 
 /// Probabilities of the labels, from word_logits().
-std::vector<float> word_probabilities(const WordHead& head, std::span<const float> logits);
+std::vector<float> word_probabilities(const WordClassifier& words, std::span<const float> logits);
 
 /// The `k` most probable labels, best first; ties in the order of the labels.
-std::vector<Prediction> top_labels(const WordHead& head, std::span<const float> probabilities,
-                                   size_t k);
+std::vector<Prediction> top_labels(const WordClassifier& words,
+                                   std::span<const float> probabilities, size_t k);
 
 }  // namespace vit::tools::serve

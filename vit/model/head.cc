@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cmath>
 
+#include "vit/model/unit_length.h"
+
 namespace vit {
 namespace {
 
@@ -72,15 +74,6 @@ std::span<float> pooled_of(const Head& head, size_t layer, size_t width, HeadScr
   const size_t each = head.pooling == Pooling::kClassAndMean ? 2 * width : width;
   scratch.pooled.resize(head.layers * each);
   return std::span(scratch.pooled).subspan((layer - head.first_layer) * each, each);
-}
-
-/// Divided by its length, which is summed in double. All zeros stay so.
-void scale_to_unit(std::span<float> features) {
-  double squares = 0.0;
-  for (const float x : features) squares += double{x} * double{x};
-  if (!(squares > 0.0)) return;
-  const double length = std::sqrt(squares);
-  for (float& x : features) x = static_cast<float>(x / length);
 }
 
 /// Normalises, pools and applies the pre-logits; the result is in `scratch`.

@@ -72,11 +72,6 @@ void name_classes(Checkpoint& image, const WordClasses& words) {
   image.wordnet_ids.clear();
 }
 
-void set_usual_prompts(std::vector<text::WordLabel>& labels, bool sigmoid) {
-  for (auto& label : labels)
-    if (label.prompts.empty()) label.prompts.push_back(usual_prompt(label.name, sigmoid));
-}
-
 /// Empty where there is no cache folder.
 std::filesystem::path head_cache() {
   try {
@@ -116,6 +111,11 @@ std::string usual_prompt(const std::string& label, bool sigmoid) {
   return (article ? "a photo of " : "a photo of a ") + label + ".";
 }
 
+void set_usual_prompts(std::vector<text::WordLabel>& labels, bool sigmoid) {
+  for (auto& label : labels)
+    if (label.prompts.empty()) label.prompts.push_back(usual_prompt(label.name, sigmoid));
+}
+
 void set_classes(Checkpoint& image, const WordHead& head, std::optional<double> none_of_these) {
   if (image.config.outputs() != head.rows.cols())
     fail(image.path, ": the image tower has ", image.config.outputs(), " features, the text tower ",
@@ -124,9 +124,8 @@ void set_classes(Checkpoint& image, const WordHead& head, std::optional<double> 
   const size_t labels = head.rows.rows(), features = head.rows.cols();
   const size_t classes = labels + (none_of_these ? 1 : 0);
   std::vector<float> rows(classes * features), bias(classes, head.bias);
-  for (size_t r = 0; r < labels; ++r)
-    for (size_t c = 0; c < features; ++c)
-      rows[r * features + c] = head.scale * head.rows.view()(r, c);
+  const Matrix scaled = scaled_rows(head);
+  std::copy_n(scaled.data(), scaled.size(), rows.begin());
   if (none_of_these) bias.back() = none_logit(head, *none_of_these, image.path);
 
   HeadConfig& config = image.config.head;

@@ -18,6 +18,8 @@ std::vector<std::filesystem::path> known_clip_vocabularies();
 /// The sentence for a label, where nothing else is said: "a photo of a cat.", or SigLIP's
 /// "This is a photo of cat."; a label with an article of its own gets no second one.
 std::string usual_prompt(const std::string& label, bool sigmoid);
+/// For labels that have no prompt.
+void set_usual_prompts(std::vector<text::WordLabel>& labels, bool sigmoid);
 
 /// The head becomes the classifier of an image tower: projection to the shared space, length 1,
 /// one row per label. Throws an Error if the towers do not fit each other, or if `none_of_these` is

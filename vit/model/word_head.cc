@@ -1,10 +1,12 @@
 #include "vit/model/word_head.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
+#include "vit/model/unit_length.h"
 #include "vit/model/word_encoder.h"
 #include "vit/model/word_head_cache.h"
 
@@ -122,17 +124,29 @@ WordHead make_word_head(const WordEncoder& encoder, std::span<const text::WordLa
   return head_of(encoder.checkpoint, labels, compute(encoder, labels, {.pool = pool}));
 }
 
-std::vector<float> word_logits(const WordHead& head, std::span<const float> feature) {
-  assert(feature.size() == head.rows.cols());
-  const std::vector<double> image(feature.begin(), feature.end());
-  const double factor = static_cast<double>(head.scale) / length_of(image);
-  std::vector<float> logits;
-  for (size_t r = 0; r < head.rows.rows(); ++r) {
-    const float* row = head.rows.view().row(r);
-    double dot = 0.0;
-    for (size_t i = 0; i < image.size(); ++i) dot += image[i] * static_cast<double>(row[i]);
-    logits.push_back(static_cast<float>(factor * dot + static_cast<double>(head.bias)));
-  }
+Matrix scaled_rows(const WordHead& head) {
+  Matrix rows(head.rows.rows(), head.rows.cols());
+  std::transform(head.rows.data(), head.rows.data() + rows.size(), rows.data(),
+                 [&](float x) { return head.scale * x; });
+  return rows;
+}
+
+WordClassifier word_classifier(const WordHead& head) {
+  const Matrix rows = scaled_rows(head);
+  const auto read = [&](size_t first, size_t count, float* out) {
+    std::copy_n(rows.data() + first * rows.cols(), count * rows.cols(), out);
+  };
+  const std::vector<float> bias(head.bias == 0.0f ? 0 : rows.rows(), head.bias);
+  return {.labels = head.labels,
+          .linear = pack_linear(rows.rows(), rows.cols(), read, bias),
+          .sigmoid = head.sigmoid};
+}
+
+std::vector<float> word_logits(const WordClassifier& classifier, std::span<const float> feature) {
+  assert(feature.size() == classifier.linear.in);
+  std::vector<float> image(feature.begin(), feature.end()), logits(classifier.linear.out);
+  scale_to_unit(image);
+  apply(classifier.linear, {image.data(), 1, image.size()}, {logits.data(), 1, logits.size()});
   return logits;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vit/base/matrix.h"
+#include "vit/kernels/linear.h"
 #include "vit/text/prompts.h"
 #include "weights/text.h"
 
@@ -41,7 +42,20 @@ WordHead make_word_head(const weights::TextCheckpoint& text,
                         std::span<const text::WordLabel> labels,
                         const WordHeadOptions& options = {});
 
+/// The labels as a classifier computes them: the numbers of a model that set_classes() gave them,
+/// to the bit.
+struct WordClassifier {
+  std::vector<std::string> labels;
+  Linear linear;         ///< scaled rows and bias
+  bool sigmoid = false;  ///< as in WordHead
+};
+
+WordClassifier word_classifier(const WordHead& head);
+
 /// One logit for each label. `feature` [E] is the image tower's, of any length above 0.
-std::vector<float> word_logits(const WordHead& head, std::span<const float> feature);
+std::vector<float> word_logits(const WordClassifier& classifier, std::span<const float> feature);
+
+/// The rows times the scale, [C, E]: the weights of the classifier.
+Matrix scaled_rows(const WordHead& head);
 
 }  // namespace vit

@@ -91,7 +91,8 @@ bool run_seed(std::uint64_t seed, const test::Folder& files, ThreadPool& threads
   try {
     const WordHead head = make_word_head(text.checkpoint, labels, options);
     EXPECT_EQ(head.rows.rows(), labels.size());
-    for (const float logit : word_logits(head, feature)) EXPECT_TRUE(std::isfinite(logit));
+    for (const float logit : word_logits(word_classifier(head), feature))
+      EXPECT_TRUE(std::isfinite(logit));
     return true;
   } catch (const Error& error) {
     EXPECT_GT(std::string_view(error.what()).size(), 20u);

@@ -63,11 +63,32 @@ TEST_F(ServeWords, NamesItsClassesInTheRequest) {
   EXPECT_EQ(predictions(served_.ask(ask)), expected);
   // A sentence of one's own is another question.
   EXPECT_NE(predictions(classify("&labels=a+cat,a+dog,two+birds&k=2&template=plain")), expected);
-  EXPECT_EQ(predictions(classify("&labels=cat,dog,bird&template=a+photo+of+a+%7B%7D.")),
-            predictions(classify("&labels=cat,dog,bird")));
+  EXPECT_EQ(predictions(classify("&labels=cat,dog&template=This+is+a+photo+of+%7B%7D.")),
+            predictions(classify("&labels=cat,dog")))
+      << "the usual sentence of SigLIP";
   const Json two{{"images", {url_}}, {"labels", "cat"}, {"template", {"a {}", "one {}"}}};
   EXPECT_EQ(predictions(json("/v1/classify", two)),
             predictions(classify("&labels=cat&template=a+%7B%7D&template=one+%7B%7D")));
+}
+
+/// Labels with and without an article of their own: the sentences for them differ.
+constexpr const char* kLabels = "a cat,dog,the birds";
+
+TEST_F(ServeWords, AnswersAsVitClassifyDoesToTheLastDigit) {
+  const auto image_of = [](const std::string& text) { return Json::parse(text)["images"][0]; };
+  Json expected = image_of(classified(two_towers(), {file_}, {"--logits", "--labels", kLabels}));
+  expected["file"] = "i";
+  EXPECT_EQ(image_of(classify("&logits=1&labels=a+cat,dog,the+birds").body), expected);
+  expected = image_of(classified(
+      two_towers(), {file_},
+      {"--logits", "--labels", kLabels, "--template", "openai-7", "--template", "one {}"}));
+  expected["file"] = "i";
+  const Json body{{"images", {{{"name", "i"}, {"data", url_}}}},
+                  {"labels", {"a cat", "dog", "the birds"}},
+                  {"logits", true},
+                  {"template", {"openai-7", "one {}"}}};
+  const Served more({"-m", two_towers()});
+  EXPECT_EQ(image_of(more.post("/v1/classify", body.dump(), "application/json").body), expected);
 }
 
 TEST_F(ServeWords, ModelsSayWhetherTheyReadText) {
@@ -161,6 +182,13 @@ TEST_P(ServeWordsGolden, AnswersAsTheReferenceDoes) {
     for (const Json& one : predictions)
       EXPECT_NEAR(one["probability"].get<float>(),
                   expected.values[i * count + one["class"].get<size_t>()], 1e-5f);
+
+    const Answer own = served.ask(
+        form("/v1/classify?labels=a+cat,dog,the+birds&logits=1", {{file, read_file(file)}}));
+    EXPECT_EQ(Json::parse(own.body)["images"],
+              Json::parse(
+                  classified(folder.string(), {file}, {"--logits", "--labels", kLabels}))["images"])
+        << "as `vit classify --json`, to the last digit";
   }
 }
 
