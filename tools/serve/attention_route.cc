@@ -23,12 +23,16 @@ struct Look {
   Inputs inputs;
   Form form = Form::kPicture;
   MapSettings map;
+  std::vector<text::WordLabel> labels;  ///< empty: the model's own classes
   Reply reply;
 };
 
-/// The projection of a two-tower model is stored as a classifier, but its outputs are no classes.
-bool can_explain(const ServedModel& model) {
-  return model.classes() != 0 && explainable(model.classifier.config());
+/// The projection of a two-tower model is stored as a classifier, but its outputs are no classes:
+/// the labels of a request are.
+bool can_explain(const ServedModel& model, size_t labels = 0) {
+  ModelConfig config = model.classifier.config();
+  if (labels != 0) config.head.classes = labels;
+  return (labels != 0 || model.classes() != 0) && explainable(config);
 }
 
 Form read_form(const std::string& text) {
@@ -84,10 +88,9 @@ Reply picture(const ServedModel& model, const ImageAnalysis& analysis, const Map
   }
 }
 
-void look(const ServedModel& model, const Context& context, Runner& runner, Look& work) {
-  const NamedImage& input = work.inputs.images.front();
-  const patch::Image image = decode_input(input, context.settings.pixels);
-  const ImageAnalysis analysis = analyze_decoded(model.classifier, runner, input.name, image);
+void draw(const ServedModel& model, Runner& runner, const patch::Image& image, Look& work) {
+  const std::string& name = work.inputs.images.front().name;
+  const ImageAnalysis analysis = analyze_decoded(model.classifier, runner, name, image);
   if (work.form == Form::kPicture) {
     work.reply = picture(model, analysis, work.map);
     return;
@@ -101,6 +104,14 @@ void look(const ServedModel& model, const Context& context, Runner& runner, Look
     work.reply = {.body = explorer_page(explorer), .content_type = "text/html; charset=utf-8"};
   else
     work.reply = {.body = explorer_json(explorer) + "\n"};
+}
+
+void look(const ServedModel& model, const Context& context, Runner& runner, Look& work) {
+  const patch::Image image = decode_input(work.inputs.images.front(), context.settings.pixels);
+  if (work.labels.empty()) return draw(model, runner, image, work);
+  const ModelPtr labelled = model.with_labels(work.labels);
+  Runner own = labelled->classifier.runner();
+  draw(*labelled, own, image, work);
 }
 
 }  // namespace
@@ -118,7 +129,9 @@ void answer_attention(const Call& call) {
     fail_request(422, error.what());
   }
   work->form = read_form(setting(request, fields, "format").value_or("png"));
-  work->map = read_map(request, fields, can_explain(*model));
+  work->labels = read_labels(request, fields, call.context.settings.most_texts);
+  if (!work->labels.empty()) model->need_words();
+  work->map = read_map(request, fields, can_explain(*model, work->labels.size()));
   const Context context = call.context;
   run_images(call, {.model = model,
                     .count = 1,

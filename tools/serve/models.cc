@@ -52,6 +52,25 @@ const Explainer& ServedModel::explainer() const {
   return *explainer_;
 }
 
+std::shared_ptr<const ServedModel> ServedModel::with_labels(
+    const std::vector<text::WordLabel>& labels) const {
+  need_words();
+  const std::lock_guard lock(mutex_);
+  if (labelled_ != nullptr && labels == last_labels_) return labelled_;
+  ModelSettings own = settings_;
+  own.quiet = true;
+  own.classifier.threads = 1;
+  own.classifier.words = WordClasses{.labels = labels};
+  try {
+    Classifier loaded = load_classifier(own);
+    labelled_ = std::make_shared<const ServedModel>(name, std::move(own), std::move(loaded));
+    last_labels_ = labels;
+  } catch (const Error& error) {
+    fail_request(400, error.what());
+  }
+  return labelled_;
+}
+
 std::shared_ptr<const Classifier> classifier_of(const ModelPtr& model) {
   return {model, &model->classifier};
 }

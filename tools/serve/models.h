@@ -31,6 +31,10 @@ class ServedModel {
   /// Reads the weights once more when it is first needed.
   const Explainer& explainer() const;
 
+  /// This model with labels as its classes, as --labels makes it. Reads the weights again, unless
+  /// these labels were the last. Throws a StatusError: as need_words(), or 400 for wrong labels.
+  std::shared_ptr<const ServedModel> with_labels(const std::vector<text::WordLabel>& labels) const;
+
  private:
   ModelSettings settings_;
   bool two_towers_ = false;
@@ -38,6 +42,9 @@ class ServedModel {
   std::string no_words_;  ///< why it reads no text
   mutable std::once_flag once_;
   mutable std::unique_ptr<const Explainer> explainer_;
+  mutable std::mutex mutex_;
+  mutable std::vector<text::WordLabel> last_labels_;
+  mutable std::shared_ptr<const ServedModel> labelled_;
 };
 
 using ModelPtr = std::shared_ptr<const ServedModel>;

@@ -39,6 +39,28 @@ TEST(ServeAttention, GivesThePicturesAndPagesOfVitAttention) {
   EXPECT_EQ(numbers["facts"]["answers"].size(), 5u);
 }
 
+TEST(ServeAttention, LooksForLabelsInWords) {
+  const std::string model = two_towers(), image = golden_image("hf_vit");
+  const Served served({"-m", model});
+  const std::string bytes = read_file(image);
+  const Folder folder;
+  const auto drawn = [&](const std::string& name, const std::vector<std::string>& options) {
+    std::vector<std::string> arguments{"attention",           "-m",  model, "--labels",
+                                       "a cat,dog,the birds", image, "-o",  folder.path(name)};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    EXPECT_EQ(run(arguments).status, 0);
+    return read_file(folder.path(name));
+  };
+  const std::string url = "/v1/attention?labels=a+cat,dog,the+birds&name=" + image;
+  EXPECT_TRUE(served.post(url, bytes).body == drawn("a.png", {}));
+  EXPECT_TRUE(served.post(url + "&class=dog", bytes).body == drawn("b.png", {"--class", "dog"}));
+  EXPECT_TRUE(served.post(url + "&format=html", bytes).body == drawn("c.html", {}));
+  EXPECT_EQ(served.post("/v1/attention?labels=a,a", bytes).status, 400);
+  EXPECT_EQ(served.post("/v1/attention?method=relevance", bytes).status, 422);
+  const Served own({"-m", golden("timm_vit")});
+  EXPECT_EQ(own.post("/v1/attention?labels=a,b", bytes).status, 422);
+}
+
 TEST(ServeAttention, SaysWhatIsWrong) {
   const Served served({"-m", golden("timm_vit")});
   const std::string bytes = read_file(golden_image("timm_vit"));
