@@ -1,13 +1,14 @@
 /// POST /v1/embeddings, in the form of OpenAI's interface: images as data: URLs, and texts.
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <numeric>
 #include <optional>
 
 #include "tools/serve/routes.h"
 #include "tools/serve/status_error.h"
+#include "vit/base/text.h"
 #include "vit/model/features.h"
+#include "vit/model/unit_length.h"
 
 namespace vit::tools::serve {
 namespace {
@@ -26,6 +27,7 @@ struct Embedding {
   std::optional<FeatureKind> kind{};  ///< none: the model's output, which texts are compared with
   bool in_base64 = false;
   bool normalize = false;
+  std::optional<size_t> dimensions{};  ///< what the request expects
 };
 
 FeatureKind read_kind(const std::string& text) {
@@ -83,13 +85,6 @@ std::optional<FeatureKind> read_features(const Request& request, const Json& jso
   return kind;
 }
 
-void normalize(std::vector<float>& features) {
-  double sum = 0.0;
-  for (const float x : features) sum += double{x} * double{x};
-  if (sum <= 0.0) return;
-  for (float& x : features) x = static_cast<float>(x / std::sqrt(sum));
-}
-
 void embed(const ServedModel& model, const PixelLimits& limits, Runner& runner,
            std::pair<Embedding*, size_t> which) {
   const auto [work, index] = which;
@@ -110,7 +105,10 @@ void embed(const ServedModel& model, const PixelLimits& limits, Runner& runner,
     }
   }
   check_answer(features);
-  if (work->normalize) normalize(features);
+  if (work->dimensions.value_or(features.size()) != features.size())
+    fail_request(422, "'dimensions' is ", *work->dimensions, ", but an embedding of ", model.name,
+                 " has ", features.size(), " numbers; leave it out");
+  if (work->normalize) scale_to_unit(features);
 }
 
 Reply reply_for(const ServedModel& model, const Embedding& work,
@@ -154,6 +152,11 @@ void answer_embeddings(const Call& call) {
   work->in_base64 = one_of(request, json, "encoding_format", {"float", "base64"}) == "base64";
   work->normalize = one_of(request, json, "normalize", {"false", "true"}) == "true";
   work->kind = read_features(request, json, *model);
+  if (const auto text = setting(request, json, "dimensions")) {
+    work->dimensions = to_number<size_t>(*text);
+    if (!work->dimensions)
+      fail_request(400, "'dimensions' is '", *text, "', expected a whole number");
+  }
   const bool texts = std::ranges::any_of(work->inputs, &Input::is_text);
   if (texts && work->kind)
     fail_request(422, "texts have no features but \"output\", which images are compared with");

@@ -75,6 +75,8 @@ TEST(ServeEmbeddings, SayWhatIsWrong) {
   EXPECT_THAT(message(R"({"input": "data:image/png;base64,AAAA"})", 415), HasSubstr("input[0]"));
   EXPECT_THAT(message(R"({"input": "data:a;base64,", "features": "x"})", 400),
               HasSubstr("'features' is 'x'"));
+  const Json cut{{"input", data_url(golden_image("hf_vit"))}, {"dimensions", 3}};
+  EXPECT_THAT(message(cut.dump(), 422), HasSubstr("'dimensions' is 3, but an embedding of"));
 }
 
 /// The Open Inference Protocol as its text describes it.
@@ -240,6 +242,18 @@ class Validator {
  public:
   explicit Validator(const Json& document) : document_(document) {}
 
+  /// Of an answer, by its status.
+  std::string problem(const std::string& path, const Ask& ask, const Answer& answer) const {
+    const Json& operation = document_["paths"][path][ask.method == "GET" ? "get" : "post"];
+    const std::string status = std::to_string(answer.status);
+    if (!operation["responses"].contains(status)) return path + ": not described: " + status;
+    Json response = operation["responses"][status];
+    if (response.contains("$ref"))
+      response = document_.at(Json::json_pointer(response["$ref"].get<std::string>().substr(1)));
+    return problem(response["content"]["application/json"]["schema"], Json::parse(answer.body),
+                   path);
+  }
+
   std::string problem(const Json& schema, const Json& value, const std::string& place) const {
     if (schema.contains("$ref"))
       return problem(document_.at(Json::json_pointer(schema["$ref"].get<std::string>().substr(1))),
@@ -289,6 +303,29 @@ class Validator {
   const Json& document_;
 };
 
+TEST(ServeOpenApi, DescribesWhoIsRefusedEverywhere) {
+  const Folder folder;
+  const std::string tokens = folder.write("tokens", "the-only-token-of-this-test\n");
+  std::filesystem::permissions(tokens, std::filesystem::perms(0600));
+  const Served open({"-m", golden("timm_vit")}),
+      closed({"-m", golden("timm_vit"), "--token-file", tokens});
+  const Json document = Json::parse(open.get("/openapi.json").body);
+  const Validator validator(document);
+  for (const auto& [path, operations] : document["paths"].items()) {
+    Ask ask{.method = operations.contains("get") ? "GET" : "POST", .target = path};
+    const Answer without = closed.ask(ask);
+    if (without.status != 200) {
+      EXPECT_EQ(without.status, 401) << path;
+      EXPECT_EQ(validator.problem(path, ask, without), "");
+    }
+    EXPECT_EQ(operations.begin()->at("responses").contains("401"), without.status == 401) << path;
+    ask.headers = {{"Origin", "https://example.org"}};
+    const Answer foreign = open.ask(ask);
+    EXPECT_EQ(foreign.status, 403) << path;
+    EXPECT_EQ(validator.problem(path, ask, foreign), "");
+  }
+}
+
 TEST(ServeOpenApi, DescribesTheAnswersAsTheyAre) {
   const Served served({"-m", "it=" + golden("timm_vit"), "-m", "words=" + two_towers()});
   const Json document = Json::parse(served.get("/openapi.json").body);
@@ -324,6 +361,13 @@ TEST(ServeOpenApi, DescribesTheAnswersAsTheyAre) {
       {"/v2/models/{model}", {.target = "/v2/models/it"}},
       {"/v2/models/{model}", {.target = "/v2/models/none"}},
       {"/v2/models/{model}/ready", {.target = "/v2/models/it/ready"}},
+      {"/v2/models/{model}/versions/1", {.target = "/v2/models/it/versions/1"}},
+      {"/v2/models/{model}/versions/1/ready", {.target = "/v2/models/it/versions/1/ready"}},
+      {"/v2/models/{model}/versions/1/infer",
+       {.method = "POST",
+        .target = "/v2/models/it/versions/1/infer",
+        .body = bytes_request(image).dump(),
+        .type = "application/json"}},
       {"/v2/models/{model}/infer",
        {.method = "POST",
         .target = "/v2/models/it/infer",
@@ -342,16 +386,7 @@ TEST(ServeOpenApi, DescribesTheAnswersAsTheyAre) {
   for (const auto& [path, ask] : asked) {
     seen.insert(path);
     ASSERT_TRUE(document["paths"].contains(path)) << path;
-    const Answer answer = served.ask(ask);
-    const Json& operation = document["paths"][path][ask.method == "GET" ? "get" : "post"];
-    const std::string status = std::to_string(answer.status);
-    ASSERT_TRUE(operation["responses"].contains(status)) << path << " " << status << answer.body;
-    Json response = operation["responses"][status];
-    if (response.contains("$ref"))
-      response = document.at(Json::json_pointer(response["$ref"].get<std::string>().substr(1)));
-    EXPECT_EQ(validator.problem(response["content"]["application/json"]["schema"],
-                                Json::parse(answer.body), path),
-              "");
+    EXPECT_EQ(validator.problem(path, ask, served.ask(ask)), "");
   }
   for (const auto& [path, one] : document["paths"].items())
     EXPECT_TRUE(seen.contains(path)) << path << " was not asked";
