@@ -3,6 +3,7 @@
 const $ = (id) => document.getElementById(id);
 const state = { entries: [], current: null, model: "", token: "", models: new Map() };
 const kTypingPause = 0.2;  // seconds without a key, before the labels are asked for
+const kRestingPause = 1;   // and before the explorer is, which takes longer
 const kMostLabels = 64;
 
 function say(text, bad = false) {
@@ -72,6 +73,7 @@ function showAnswers(entry) {
 
 function showHistory() {
   $("history").hidden = state.entries.length < 2;
+  const focused = [...$("entries").children].findIndex((item) => item.contains(document.activeElement));
   $("entries").replaceChildren(...state.entries.map((entry) => {
     const item = document.createElement("li"), button = document.createElement("button");
     const image = document.createElement("img"), text = document.createElement("span");
@@ -87,6 +89,7 @@ function showHistory() {
     item.append(button);
     return item;
   }));
+  $("entries").children[focused]?.firstChild.focus();  // as the button before
 }
 
 const postJson = async (path, body) =>
@@ -118,13 +121,23 @@ async function classify(entry) {
   entry.answers[asked] = answer;
 }
 
-const explorerKey = () => `${state.model}/${state.current.number}`;
+// What the explorer depends on.
+function explorerKey() {
+  const labels = readsWords() ? typedLabels() : [];
+  return [state.model, state.current.number, ...labels].join("/");
+}
 
 // The explorer as a document of its own, under the policy of this page.
 async function explore(entry) {
   const key = explorerKey();
-  if ($("explorer").dataset.key === key) return;
-  const answer = await post("/v1/attention?format=html", entry);
+  const there = $("explorer").dataset.key === key;
+  $("explore").setAttribute("aria-busy", !there);  // until then it shows another image or model
+  if (there) return;
+  const form = new FormData();
+  form.append("image", entry.file, entry.name);
+  form.append("format", "html");
+  if (readsWords() && typedLabels().length) form.append("labels", typedLabels().join(","));
+  const answer = await ask(`/v1/attention?model=${encodeURIComponent(state.model)}`, { method: "POST", body: form });
   const url = URL.createObjectURL(await answer.blob());
   if (key !== explorerKey()) return URL.revokeObjectURL(url);
   const frame = $("explorer");
@@ -148,10 +161,25 @@ function takeImages(page) {
     });
 }
 
+function showPhoto(entry) {
+  $("photo").hidden = false;
+  $("photo").src = entry.url;
+  $("photo").alt = entry.name;
+}
+
+// What fits a page of its own: its height, its own button for the theme.
 function fitFrame() {
   const page = $("explorer").contentDocument;
   if (!page || !page.body) return;
   takeImages(page);
+  page.getElementById("theme").hidden = true;
+  page.documentElement.style.setProperty("--screen", `${innerHeight}px`);
+  $("explore").setAttribute("aria-busy", "false");
+  if ($("photo").hidden && $("explorer").dataset.key === explorerKey()) {
+    state.current.url = page.getElementById("photo").src;  // a format that only the server reads
+    showPhoto(state.current);
+    showHistory();
+  }
   const theme = document.documentElement.dataset.theme;
   if (theme) page.documentElement.dataset.theme = theme;
   const fit = () => { $("explorer").style.height = `${page.body.scrollHeight + 8}px`; };
@@ -165,7 +193,13 @@ function sayBest(entry) {
   else say(readsWords() ? `${entry.name}: type labels to compare it with` : `${entry.name}: no answer`);
 }
 
-// While labels are typed, the bars of the image at hand follow; the others are asked when shown.
+function sayProblem(error) {
+  $("explore").hidden = true;
+  $("explorer").dataset.key = "";
+  say(error.message, true);
+}
+
+// While labels are typed, the bars of the image at hand follow, and after a rest the explorer; other images are asked when shown.
 async function compareAgain() {
   const entry = state.current, asked = question();
   if (!entry) return;
@@ -177,8 +211,11 @@ async function compareAgain() {
     showAnswers(entry);
     showHistory();
     sayBest(entry);
+    $("explore").setAttribute("aria-busy", "true");
+    await pause(kRestingPause);
+    if (entry === state.current && asked === question()) await explore(entry);
   } catch (error) {
-    if (asked === question()) say(error.message, true);
+    if (entry === state.current && asked === question()) sayProblem(error);
   }
 }
 
@@ -186,27 +223,20 @@ async function show(entry) {
   state.current = entry;
   const key = explorerKey();
   $("result").hidden = false;
-  $("photo").src = entry.url;
-  $("photo").alt = entry.name;
+  showPhoto(entry);
   $("name").textContent = entry.name;
   showAnswers(entry);
   showHistory();
   try {
     if (!entry.answers[question()]) say(`${entry.name}: waiting for the answer`);
-    const asked = question();
     await classify(entry);
     showHistory();
-    if (key !== explorerKey()) return;
-    if (asked === question()) {  // else compareAgain shows the answer to the labels as they are now
-      showAnswers(entry);
-      sayBest(entry);
-    }
+    if (key !== explorerKey()) return;  // compareAgain answers to the labels as they are now
+    showAnswers(entry);
+    sayBest(entry);
     await explore(entry);
   } catch (error) {
-    if (key !== explorerKey()) return;
-    $("explore").hidden = true;
-    $("explorer").dataset.key = "";
-    say(error.message, true);
+    if (key === explorerKey()) sayProblem(error);
   }
 }
 
@@ -217,15 +247,22 @@ async function add(files) {
     file, name: file.name || "pasted image", url: URL.createObjectURL(file), answers: {}, embeddings: {}, number: ++add.count,
   }));
   state.entries.push(...fresh);
-  await show(fresh[0]);
-  for (const entry of fresh.slice(1)) await classify(entry).catch(() => {});
-  showHistory();
+  document.body.classList.add("begun");
+  const shown = show(fresh[0]);
+  for (const entry of fresh.slice(1)) {
+    await classify(entry).catch(() => {});  // said when it is shown
+    showHistory();
+  }
+  await shown;
 }
 add.count = 0;
 
 function chooseModel() {
   state.model = $("model").value;
   $("words").hidden = !readsWords();
+  const { classes } = state.models.get(state.model);
+  $("about").textContent = readsWords() ? "This model compares images with labels that you type."
+    : `This model knows ${classes} classes.`;
 }
 
 async function start() {
@@ -266,5 +303,6 @@ $("theme").addEventListener("click", () => {
   if (shown) shown.dataset.theme = root.dataset.theme;
 });
 $("explorer").addEventListener("load", fitFrame);
+$("photo").addEventListener("error", () => { $("photo").hidden = true; });
 takeImages(document);
 start();

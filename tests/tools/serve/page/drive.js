@@ -67,6 +67,9 @@ async function readable(page) {
   assert.equal(nameless, 0, "every control has a name");
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.ok(wide <= 0, `the page is ${wide} pixels too wide`);
+  const small = await page.evaluate(() => [...document.querySelectorAll("button, select, input")]
+    .filter((e) => e.checkVisibility() && Math.min(e.offsetWidth, e.offsetHeight) < 24).map((e) => e.id));
+  assert.deepEqual(small, [], "every control is large enough to touch");
 }
 
 async function hover(page) {
@@ -80,8 +83,44 @@ async function hover(page) {
   await frame.locator("#stage").hover({ position: { x: 10, y: 10 } });
   await frame.getByText(/^Patch 0,0 looks/).waitFor();
   assert.notEqual(await heat(), before, "pointing at a patch changes the map");
+  const pointed = await heat();
+  await frame.getByRole("gridcell", { name: "layer 0, head 0" }).click();
+  await frame.getByText(/looks? in layer 0, head 0|layer 0, head 0:/).first().waitFor();
+  assert.notEqual(await heat(), pointed, "another layer and head, another map");
   await frame.getByRole("radio", { name: "Relevance" }).click();
   await frame.getByText(/^What speaks for/).waitFor();
+  const second = frame.locator("#answers button").nth(1);
+  await second.click();
+  await frame.getByText(`What speaks for ${await second.locator("span").first().textContent()}:`).waitFor();
+  assert.notEqual(await heat(), first, "another class, another map");
+  const [file] = await Promise.all([page.waitForEvent("download"), frame.locator("#save-png").click()]);
+  assert.match(file.suggestedFilename(), /[.]png$/);
+  // It belongs to the page: one button for the theme, and the picture fits the screen.
+  assert.ok(await frame.locator("#theme").isHidden());
+  const stage = await frame.locator("#stage").boundingBox();
+  assert.ok(stage.height <= 0.8 * page.viewportSize().height, `${stage.height} pixels high`);
+}
+
+// What a screen reader offers to go to.
+async function landmarks(page) {
+  for (const role of ["banner", "main"]) assert.equal(await page.getByRole(role).count(), 1, role);
+  assert.equal(await page.getByRole("heading", { level: 1 }).count(), 1);
+  for (const name of ["Images", "school_bus.png", "Images of this visit", "What the model looked at"])
+    assert.equal(await page.getByRole("region", { name, exact: true }).count(), 1, name);
+  assert.equal(await page.getByRole("status").count(), 1);
+  assert.equal(await page.getByRole("combobox", { name: "Model" }).count(), 1);
+}
+
+// History and models without a pointer.
+async function keys(page) {
+  await page.locator("#entries button").nth(1).focus();
+  await page.keyboard.press("Enter");
+  await answered(page, "goldfish.png");
+  await page.keyboard.press("Shift+Tab");
+  await page.keyboard.press("Space");
+  await answered(page, "school_bus.png");
+  assert.equal(await page.locator("#entries button[aria-current=true]").count(), 1);
+  await page.waitForFunction(() => document.getElementById("explore").getAttribute("aria-busy") === "false");
 }
 
 // Labels of one's own: the image is sent once, the bars follow while typing.
@@ -103,16 +142,22 @@ async function words(page, scheme, device) {
   const shares = await page.locator("#answers .share").allTextContents();
   assert.ok(shares.every((share) => /^[0-9.]+ %$/.test(share)), shares.join());
   assert.equal(sent.filter((path) => path === "/v1/embeddings").length, 1, "the image is sent once");
-  assert.equal(sent.filter((path) => path === "/v1/attention").length, 1);
+  // The explorer follows with what speaks for each label.
+  await page.waitForFunction(() => /^words[/]1[/]a ship[/]a frog[/]a truck on a road$/.test(document.getElementById("explorer").dataset.key));
+  const frame = await explorer(page);
+  await frame.getByText(/^What speaks for/).first().waitFor();
+  assert.equal(await frame.locator("#answers button").count(), 3);
   await page.screenshot({ path: path.join(work, `words-${scheme}-${device}.png`), fullPage: true });
   await page.locator("#entries button").nth(1).click();
   await page.waitForFunction(() => document.querySelector("#name").textContent === "goldfish.png"
     && document.querySelectorAll("#answers .label").length === 3);
+  await page.waitForFunction(() => document.getElementById("explorer").dataset.key.startsWith("words/2/a ship"));
+  await explorer(page);
   page.off("request", listen);
 }
 
 async function drive(browser, scheme, device) {
-  const context = await browser.newContext({ viewport: sizes[device], colorScheme: scheme, hasTouch: device === "phone" });
+  const context = await browser.newContext({ viewport: sizes[device], colorScheme: scheme, hasTouch: device === "phone", isMobile: device === "phone" });
   const { page, trouble } = await visit(context, open);
   await page.waitForFunction(() => document.querySelectorAll("#model option").length === 3);
   await readable(page);
@@ -142,9 +187,8 @@ async function drive(browser, scheme, device) {
   await give(page, "paste", [picture("mushroom.png")]);
   await answered(page, "mushroom.png");
   await page.waitForFunction(() => document.querySelectorAll("#entries button").length === 4);
-  await page.locator("#entries button").first().click();
-  await answered(page, "school_bus.png");
-  await explorer(page);
+  await keys(page);
+  await landmarks(page);
   await readable(page);
   await page.screenshot({ path: path.join(work, `answer-${scheme}-${device}.png`), fullPage: true });
 
@@ -211,6 +255,41 @@ async function lateExplorer(browser) {
   await context.close();
 }
 
+// A camera's picture, and a format that the server reads and this browser does not show.
+async function photograph(browser) {
+  const context = await browser.newContext({ viewport: sizes.phone, hasTouch: true, isMobile: true });
+  const { page, trouble } = await visit(context, open);
+  await page.waitForFunction(() => document.querySelectorAll("#model option").length === 3);
+  const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.getByRole("button", { name: "Photograph" }).tap()]);
+  assert.equal(await chooser.element().getAttribute("capture"), "environment");
+  await chooser.setFiles(picture("umbrella.png"));
+  await answered(page, "umbrella.png");
+  await page.locator("#files").setInputFiles({ name: "grey.tif", mimeType: "image/tiff", buffer: tiff() });
+  await answered(page, "grey.tif");
+  await page.waitForFunction(() => {
+    const photo = document.getElementById("photo");
+    return photo.src.startsWith("data:image/jpeg") && photo.checkVisibility() && photo.naturalWidth > 0;
+  });
+  assert.deepEqual(trouble, []);
+  await context.close();
+}
+
+// 16 x 16 grey pixels, one strip.
+function tiff() {
+  const entries = [[256, 16], [257, 16], [258, 8], [259, 1], [262, 1], [273, 110], [277, 1], [279, 256]];
+  const bytes = Buffer.alloc(366, 128);
+  bytes.write("II*\0\x08\0\0\0", "latin1");
+  bytes.writeUInt16LE(entries.length, 8);
+  entries.forEach(([tag, value], i) => {
+    bytes.writeUInt16LE(tag, 10 + 12 * i);
+    bytes.writeUInt16LE(4, 12 + 12 * i);
+    bytes.writeUInt32LE(1, 14 + 12 * i);
+    bytes.writeUInt32LE(value, 18 + 12 * i);
+  });
+  bytes.writeUInt32LE(0, 10 + 12 * entries.length);
+  return bytes;
+}
+
 // What is no image is said, and the next image is answered all the same.
 async function wrong(browser) {
   const context = await browser.newContext({ viewport: sizes.desktop });
@@ -243,18 +322,24 @@ async function token(browser) {
   await context.close();
 }
 
-// A plain script, as another program would ask: the same answer as the page shows.
+// A plain script, as another program would ask, in each form: the answer of `vit classify --json`, to the last digit.
 async function client() {
+  const expected = JSON.parse(fs.readFileSync(path.join(work, "expected.json"))).images[0].predictions;
   const body = fs.readFileSync(picture("school_bus.png"));
-  const answer = await fetch(open + "/v1/classify?k=1&name=school_bus.png", { method: "POST", body, headers: { "Content-Type": "image/png" } });
-  assert.equal(answer.status, 200);
-  assert.equal((await answer.json()).images[0].predictions[0].label, "school bus");
+  const classes = async (options, query = "") => {
+    const answer = await fetch(`${open}/v1/classify${query}`, { method: "POST", ...options });
+    assert.equal(answer.status, 200);
+    return (await answer.json()).images;
+  };
+  const [plain] = await classes({ body, headers: { "Content-Type": "image/png" } }, "?name=school_bus.png");
+  assert.deepEqual(plain, { file: "school_bus.png", predictions: expected });
   const form = new FormData();
-  form.append("images", new Blob([body], { type: "image/png" }), "a.png");
-  form.append("images", new Blob([body], { type: "image/png" }), "b.png");
+  for (const name of ["a.png", "b.png"]) form.append("images", new Blob([body], { type: "image/png" }), name);
   form.append("k", "2");
-  const both = await (await fetch(open + "/v1/classify", { method: "POST", body: form })).json();
-  assert.deepEqual(both.images.map((image) => [image.file, image.predictions.length]), [["a.png", 2], ["b.png", 2]]);
+  assert.deepEqual(await classes({ body: form }), ["a.png", "b.png"].map((file) => ({ file, predictions: expected.slice(0, 2) })));
+  const json = { images: [`data:image/png;base64,${body.toString("base64")}`] };
+  const [coded] = await classes({ body: JSON.stringify(json), headers: { "Content-Type": "application/json" } });
+  assert.deepEqual(coded.predictions, expected);
 }
 
 (async () => {
@@ -266,6 +351,7 @@ async function client() {
     await drive(browser, "dark", "phone");
     await overTheExplorer(browser);
     await lateExplorer(browser);
+    await photograph(browser);
     await wrong(browser);
     await token(browser);
   } finally {
