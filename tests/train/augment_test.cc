@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "patch/recipe.h"
+#include "tests/train/small_run.h"
 #include "vit/train/image_ops.h"
 
 namespace vit::train {
@@ -64,6 +67,43 @@ TEST(Augment, EveryKindStaysFiniteAndInRange) {
         ASSERT_LT(std::abs(planes.data()[i]), 7.0f);
       }
     }
+}
+
+/// The pixels of the images of an epoch, as a network reads them.
+std::vector<float> patches_of(const data::Dataset& dataset, const BatchRule& rule,
+                              std::uint64_t epoch) {
+  const ModelConfig config = tiny_config();
+  BatchMaker maker(dataset, config, rule);
+  std::vector<size_t> all(dataset.train.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  maker.make(all, epoch, nullptr);
+  const ConstMatrixView patches = maker.patches(0, all.size());
+  return {patches.data, patches.data + patches.rows * patches.cols};
+}
+
+TEST(Augment, AlternatingFlipsMirrorEveryImageInEveryOtherEpoch) {
+  data::Dataset dataset = noisy_images(8), mirror = dataset;
+  for (data::Sample& sample : mirror.train) flip(sample.image);
+  BatchRule rule;
+  rule.recipe = recipe_for(16);
+  rule.augmentation = kNothing;
+  rule.alternate_flips = true;
+  const auto plain = patches_of(dataset, rule, 0);
+  rule.augmentation.flip = true;
+  const auto first = patches_of(dataset, rule, 0), second = patches_of(dataset, rule, 1);
+  EXPECT_EQ(patches_of(mirror, rule, 1), first);
+  EXPECT_EQ(patches_of(mirror, rule, 0), second);
+  EXPECT_EQ(patches_of(dataset, rule, 2), first);
+  size_t begin_mirrored = 0;
+  const size_t images = dataset.train.size(), size = first.size() / images;
+  for (size_t i = 0; i < images; ++i) {
+    const auto at = static_cast<std::ptrdiff_t>(i * size),
+               end = static_cast<std::ptrdiff_t>(at + size);
+    begin_mirrored += !std::equal(first.begin() + at, first.begin() + end, plain.begin() + at);
+  }
+  // Four standard deviations of a fair coin.
+  EXPECT_NEAR(static_cast<double>(begin_mirrored), 0.5 * static_cast<double>(images),
+              2.0 * std::sqrt(static_cast<double>(images)));
 }
 
 TEST(ImageOps, NeutralOnesChangeNothing) {

@@ -92,7 +92,10 @@ void add_image_options(cxxopts::Options& options) {
       {
           {"crop", "pad (shift by a few pixels), resized (a random part) or none; by image size",
            text(), "HOW"},
-          {"no-flip", "no mirrored images: for digits, text"},
+          {"flip",
+           "mirrored images: random, alternating (each image in every other epoch), or none, for "
+           "digits and text (random)",
+           text(), "HOW"},
           {"jitter", "largest change of brightness, contrast and saturation (0)", text(), "X"},
           {"randaugment", "random operations per image (2)", text(), "N"},
           {"magnitude", "strength of these operations, 0 to 1 (0.9)", text(), "X"},

@@ -101,7 +101,7 @@ void check_probe_options(const Reader& read) {
                            "store-teacher",
                            "teacher-classes",
                            "crop",
-                           "no-flip",
+                           "flip",
                            "jitter",
                            "randaugment",
                            "magnitude",
@@ -215,12 +215,18 @@ void parse_learning(const Reader& read, train::Settings& s) {
   s.batches.seed = seed;
 }
 
-void parse_images(const Reader& read, train::Augmentation& augmentation) {
+void parse_images(const Reader& read, train::BatchRule& batches) {
   using enum train::CropKind;
+  train::Augmentation& augmentation = batches.augmentation;
   if (read.given("crop"))
     augmentation.crop = parse_choice<train::CropKind>(
         "--crop", read.text("crop"), {{"pad", kPad}, {"resized", kResized}, {"none", kNone}});
-  augmentation.flip = !read.given("no-flip");
+  if (read.given("flip")) {
+    const std::string how = read.text("flip");
+    augmentation.flip = parse_choice<bool>(
+        "--flip", how, {{"random", true}, {"alternating", true}, {"none", false}});
+    batches.alternate_flips = how == "alternating";
+  }
   read.number("jitter", 0.0, 1.0, augmentation.jitter);
   read.count("randaugment", 0, 14, augmentation.operations);
   read.number("magnitude", 0.0, 1.0, augmentation.magnitude);
@@ -289,7 +295,7 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
         "--init", read.text("init"),
         {{"mimetic", train::Start::kMimetic}, {"plain", train::Start::kPlain}});
   parse_learning(read, settings.training);
-  parse_images(read, settings.training.batches.augmentation);
+  parse_images(read, settings.training.batches);
   settings.teacher = read.text("teacher");
   read.number("teacher-share", 0.0, 1.0, settings.teacher_share);
   read.count("teacher-crops", 0, 1000, settings.teacher_crops);
@@ -381,6 +387,7 @@ std::string describe_run(const TrainSettings& settings, const ModelConfig& confi
        << (s.every_image ? " every-image=1" : "");
   if (settings.head_start == HeadStart::kProbe) text << " head-start=probe";
   if (settings.head_start == HeadStart::kKeep) text << " head-start=keep";
+  if (s.batches.alternate_flips) text << " flips=alternating";
   if (s.low_rank != 0) text << " lora=" << s.low_rank;
   if (s.balance != train::Balance::kNone) text << " balance=" << static_cast<int>(s.balance);
   if (settings.patience != 0) text << " patience=" << settings.patience;

@@ -34,6 +34,7 @@ std::uint64_t fingerprint_of(const TrainSettings& settings, const data::Dataset&
   hash.add(std::uint64_t{how.pad});
   hash.add_row(&how.least_area, 1);
   hash.add(std::uint64_t{how.flip});
+  if (rule.alternate_flips) hash.add(std::uint64_t{2});
   return hash.value();
 }
 

@@ -137,7 +137,7 @@ void erase(size_t height, size_t width, Random& random, MatrixView planes) {
 
 Image draw_crop(const Image& image, const Recipe& recipe, const Augmentation& how, Random& random) {
   Image crop = cropped(image, recipe, how, random);
-  if (how.flip && random.chance(0.5)) flip(crop);
+  if (how.flip && (how.mirrored ? *how.mirrored : random.chance(0.5))) flip(crop);
   return crop;
 }
 

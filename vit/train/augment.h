@@ -1,6 +1,8 @@
 /// Random changes of a training image: others in every epoch, the same ones for the same seed.
 #pragma once
 
+#include <optional>
+
 #include "patch/image/image.h"
 #include "vit/base/matrix.h"
 #include "vit/base/random.h"
@@ -19,10 +21,11 @@ struct Augmentation {
   size_t pad = 4;
   double least_area = 0.35;  ///< of a resized crop
   bool flip = true;
-  double jitter = 0.0;     ///< brightness, contrast and saturation by up to this share
-  size_t operations = 2;   ///< of the RandAugment set, 0: none
-  double magnitude = 0.9;  ///< 0 to 1
-  double erase = 0.25;     ///< how often a rectangle is replaced by noise
+  std::optional<bool> mirrored{};  ///< with `flip`: decided by the caller; none: by chance
+  double jitter = 0.0;             ///< brightness, contrast and saturation by up to this share
+  size_t operations = 2;           ///< of the RandAugment set, 0: none
+  double magnitude = 0.9;          ///< 0 to 1
+  double erase = 0.25;             ///< how often a rectangle is replaced by noise
 };
 
 /// Where an image is cut and whether it is mirrored, at the size of the recipe's crop.

@@ -15,6 +15,7 @@ namespace {
 constexpr std::uint64_t kImageStream = 1;
 constexpr std::uint64_t kMixStream = 2;
 constexpr std::uint64_t kCropStream = 6;
+constexpr std::uint64_t kFlipStream = 8;
 
 MatrixView as_planes(float* pixels, const ModelConfig& config) {
   return {pixels, config.embedding.channels,
@@ -39,12 +40,20 @@ void check_learns(const ModelConfig& config) {
          "on its features, or choose a model without stem");
 }
 
+/// How an image is changed in an epoch or, where the crops are counted, in a crop.
+Augmentation augmentation_of(const BatchRule& rule, size_t image, std::uint64_t turn) {
+  Augmentation how = rule.augmentation;
+  if (rule.alternate_flips)
+    how.mirrored = Random({rule.seed, kFlipStream, image}).chance(0.5) != (turn % 2 == 1);
+  return how;
+}
+
 }  // namespace
 
 patch::Image teacher_crop(const patch::Image& image, const BatchRule& rule, size_t index,
                           size_t crop) {
   Random random({rule.seed, kCropStream, crop, index});
-  return draw_crop(image, rule.recipe, rule.augmentation, random);
+  return draw_crop(image, rule.recipe, augmentation_of(rule, index, crop), random);
 }
 
 BatchMaker::BatchMaker(const data::Dataset& dataset, const ModelConfig& config,
@@ -60,14 +69,14 @@ void BatchMaker::draw(std::span<const size_t> indices, std::uint64_t epoch, size
   const MatrixView planes = as_planes(drawn_.view().row(i), config_);
   const std::span<float> target = labels_.view().row_span(i);
   set_label(sample.label, rule_.label_smoothing, target);
-  if (rule_.teaching == nullptr)
-    return augment(sample.image, rule_.recipe, rule_.augmentation, random, planes);
+  const Augmentation how = augmentation_of(rule_, image, epoch);
+  if (rule_.teaching == nullptr) return augment(sample.image, rule_.recipe, how, random, planes);
   const TeacherTable& table = rule_.teaching->table;
   if (table.shape().crops == 0)
-    augment(sample.image, rule_.recipe, rule_.augmentation, random, planes);
+    augment(sample.image, rule_.recipe, how, random, planes);
   else  // what the teacher saw
-    finish_crop(teacher_crop(sample.image, rule_, image, table.crop_of(epoch)), rule_.recipe,
-                rule_.augmentation, random, planes);
+    finish_crop(teacher_crop(sample.image, rule_, image, table.crop_of(epoch)), rule_.recipe, how,
+                random, planes);
   const std::span<float> opinion = opinions_.view().row_span(i);
   table.get(epoch, image, opinion);
   blend(opinion, rule_.teaching->share, target);

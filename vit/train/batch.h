@@ -22,6 +22,8 @@ struct Mixing {
 struct BatchRule {
   Recipe recipe;
   Augmentation augmentation;
+  /// An image is mirrored in every other epoch instead of by chance; a drawn half begins with it.
+  bool alternate_flips = false;
   Mixing mixing;
   double label_smoothing = 0.1;
   const Teaching* teaching = nullptr;  ///< its table is complete
