@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "tests/support/near.h"
-#include "tests/support/random_checkpoint.h"
 #include "tests/support/random.h"
+#include "tests/support/random_checkpoint.h"
 #include "vit/model/load.h"
 #include "vit/model/runner.h"
 #include "weights/known/architectures.h"
