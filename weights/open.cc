@@ -13,7 +13,6 @@
 #include "weights/known/architectures.h"
 #include "weights/known/heads.h"
 #include "weights/known/labels.h"
-#include "weights/known/unsupported.h"
 #include "weights/layouts/layout.h"
 #include "weights/locate.h"
 #include "weights/tensor_list.h"
@@ -126,13 +125,7 @@ void refuse_unsupported(const Location& location) {
   if (location.config.empty()) return;
   const nlohmann::json content = read_json(location.config);
   const Fields file(content, location.config.string());
-  const UnsupportedFamily* family = nullptr;
-  std::string name;
-  if (file.has("architecture"))
-    family = unsupported_architecture(name = file.text("architecture").value_or(""));
-  else if (file.has("model_type"))
-    family = unsupported_model_type(name = file.text("model_type").value_or(""));
-  if (family != nullptr) fail(file.where(), ": '", name, "' is ", description_of(*family));
+  if (const std::string what = unsupported_in(file); !what.empty()) fail(file.where(), ": ", what);
 }
 
 void settle_heads(ModelConfig& config, const OpenOptions& options, const std::string& where,

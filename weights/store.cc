@@ -13,6 +13,7 @@
 #include "weights/known/catalogue.h"
 #include "weights/known/default_model.h"
 #include "weights/known/similar.h"
+#include "weights/known/unsupported.h"
 
 namespace vit::weights {
 namespace {
@@ -205,13 +206,17 @@ fs::path find_model(const std::string& name) {
   if (!find_in_catalogue(name).empty()) fail(name, ": is not pulled yet: vit pull ", name);
   const size_t at = name.find('@');
   const std::string hub = name.substr(0, at);
+  constexpr const char* kNamed = ": no such file or folder; a model of this name is ";
+  const std::string unsupported = unsupported_name(hub);
   if (!is_hub_name(hub)) {
+    if (!unsupported.empty()) fail(name, kNamed, unsupported);
     const std::string meant = meant_model(name);
     if (meant.empty()) return name;
     fail(name, ": no such file or folder; did you mean the model '", meant, "'?");
   }
   const std::string revision = at == std::string::npos ? kMainRevision : name.substr(at + 1);
   if (auto folder = find_downloaded(hub, revision)) return *folder;
+  if (!unsupported.empty()) fail(name, kNamed, unsupported);
   const std::string more = at == std::string::npos ? "" : " (revision " + revision + ")";
   fail(name, ": no such file or folder, and not pulled; if the hub has it: vit pull ", hub, more);
 }

@@ -210,6 +210,11 @@ TEST(Classifier, LoadsADownloadedModelByNameAndSaysHowToGetOthers) {
   EXPECT_EQ(load_error("other"), "no such file or folder");
   EXPECT_EQ(load_error("deit_tny_patch16_224"),
             "no such file or folder; did you mean the model 'deit_tiny_patch16_224'?");
+  for (const std::string other : {"convnext_tiny", "timm/convnext_tiny.fb_in22k"})
+    EXPECT_EQ(load_error(other),
+              "no such file or folder; a model of this name is a ConvNeXt (convolutions instead of "
+              "attention), which is not supported; a supported model close to it is "
+              "deit3_base_patch16_224.fb_in22k_ft_in1k");
   EXPECT_THAT(load_error("deit_tiny"), testing::StartsWith("no such file or folder; did you mean "
                                                            "the model 'deit_tiny_"));
   ASSERT_EQ(unsetenv("VIT_HOME"), 0);

@@ -266,6 +266,19 @@ TEST(FamiliesWithoutAName, AreNamedInRefusals) {
   }
 }
 
+TEST(FamiliesOfOtherBlocks, RefuseToMergeTokens) {
+  const Model model = load_model(weights::open(test::goldens() / "families/eva02_clip_postnorm"));
+  try {
+    Runner(model, Recipe{}, {.merge_tokens = 1});
+    FAIL() << "merged tokens of blocks with norms at their ends";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "eva02_enormous_patch14_clip_224: tokens cannot be merged, because its blocks are "
+                 "residual-post-norm, expected pre-norm blocks of one branch; run it without "
+                 "merging");
+  }
+}
+
 FamilyCase original(const std::string& folder, const std::string& file, size_t edge,
                     size_t heads = 0) {
   return {.folder = folder, .file = file, .edge = edge, .heads = heads};

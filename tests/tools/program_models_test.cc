@@ -206,7 +206,7 @@ TEST(Info, NamesTheRuleOfTheLayout) {
   EXPECT_THAT(shown("relpos_mlp"),
               HasSubstr("  other sizes     relative bias of the offsets there\n"));
   EXPECT_THAT(shown("original_cait/XXS24_224.pth"),
-              HasSubstr("  other sizes     positions bicubic-antialias, as timm\n"));
+              HasSubstr("  other sizes     positions bicubic-antialias, where timm has no rule\n"));
   EXPECT_THAT(shown("dinov3_small"), HasSubstr("  head            mean pooling (as timm), 10"));
   const std::string dinov3 = shown("hf_dinov3");
   EXPECT_THAT(dinov3,

@@ -179,6 +179,20 @@ TEST_F(Pull, SaysWhatToDoWhenTheHubRefuses) {
   EXPECT_THAT(files(), IsEmpty());
 }
 
+TEST_F(Pull, RefusesAFamilyThatIsNotSupportedBeforeItsWeights) {
+  hub.small_files["config.json"] = R"({"model_type": "swin"})";
+  expect_refusal(pull(), kName +
+                             ": 'swin' is a Swin Transformer (attention in shifted windows, "
+                             "patches merged between stages), which is not supported; a supported "
+                             "model close to it is deit3_base_patch16_224.fb_in22k_ft_in1k");
+  EXPECT_THAT(hub.store_requests(), IsEmpty());
+  EXPECT_FALSE(fs::exists(folder()));
+  hub.forget_requests();
+  EXPECT_THAT(pull("timm/swin_tiny_patch4_window7_224.ms_in1k").err,
+              HasSubstr("swin_tiny_patch4_window7_224.ms_in1k' is a Swin Transformer"));
+  EXPECT_THAT(hub.hub_requests(), IsEmpty());
+}
+
 TEST_F(Pull, SaysThatThereAreNoWeights) {
   hub.large_files.clear();
   expect_refusal(pull(), kName +

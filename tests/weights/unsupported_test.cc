@@ -50,6 +50,20 @@ TEST(Unsupported, AFileIsNamedByItsTensors) {
       {"visual.layer1.0.conv1.weight", "a ResNet"},
       {"blocks.0.mlp_tokens.fc1.weight", "an MLP-Mixer"},
       {"blocks.0.local_mp.conv1.weight", "an XCiT"},
+      {"features.1.0.attn.relative_position_bias_table", "a Swin Transformer"},
+      {"features.1.0.layer_scale", "a ConvNeXt"},
+      {"stages.0.layers.0.depthwise_conv.weight", "a ConvNeXt"},
+      {"blocks.2.proj.weight", "a Hiera"},
+      {"stages.0.blocks.0.attn.pool_q.weight", "a multiscale Vision Transformer"},
+      {"stages.0.blocks.0.attn_grid.attn_block.weight", "a MaxViT or CoAtNet"},
+      {"stages.0.blocks.0.conv2_kxk.weight", "a MaxViT or CoAtNet"},
+      {"stages.2.1.transformer.0.attn.qkv.weight", "a MobileViT"},
+      {"features.1.0.block.0.0.weight", "an EfficientNet or MobileNet"},
+      {"stages.0.blocks.0.conv1.weight", "a ResNet"},
+      {"pixel_embed.proj.weight", "a Transformer in Transformer (TNT)"},
+      {"blocks.0.attn.gating_param", "a ConViT"},
+      {"blocks.0.fusion.0.norm1.weight", "a CrossViT"},
+      {"stages.0.blocks.0.token_mixer.norm.weight", "a hierarchical transformer"},
   };
   for (const auto& [tensor, family] : signs)
     EXPECT_THAT(complaint_about(with({tensor})),
@@ -88,7 +102,8 @@ TEST(Unsupported, EachNamesACloseModelOfTheCatalogue) {
   for (const auto* name :
        {"swin_base", "vit_base_r50_s16_384", "convnext_tiny", "samvit_base", "hiera_base",
         "mvitv2_base", "maxvit_tiny", "pvt_v2_b0", "xcit_nano", "levit_128", "mobilevit_s",
-        "efficientnet_b0", "resnet50", "mixer_b16_224", "davit_tiny"}) {
+        "efficientnet_b0", "resnet50", "mixer_b16_224", "davit_tiny", "tnt_s", "convit_tiny",
+        "crossvit_9_240"}) {
     const auto* family = unsupported_architecture(name);
     ASSERT_NE(family, nullptr) << name;
     EXPECT_EQ(find_in_catalogue(family->instead).size(), 1u) << family->instead;

@@ -107,6 +107,7 @@ std::string reference_text(const ModelConfig& c) {
     return bias.resampling == RelativeResampling::kBilinear ? ", as transformers" : ", as timm";
   }
   if (c.embedding.positions != PositionKind::kLearned) return {};
+  if (c.head.class_layers != 0) return ", where timm has no rule";  // CaiT
   switch (c.embedding.position_resampling) {
     case PositionResampling::kBicubicAntialias:
       return ", as timm";

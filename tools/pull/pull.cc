@@ -12,6 +12,7 @@
 #include "tools/pull/clip_vocabulary.h"
 #include "tools/pull/shown_download.h"
 #include "vit/base/atomic_file.h"
+#include "weights/configs/config_files.h"
 #include "weights/known/catalogue.h"
 #include "weights/known/similar.h"
 #include "weights/known/unsupported.h"
@@ -55,9 +56,9 @@ std::string repository_of(const std::string& name) {
     for (const auto& model : known) list += "\n  " + model.name;
     fail(name, ": the catalogue has several of this architecture, name one of them:", list);
   }
+  if (const std::string what = weights::unsupported_name(name); !what.empty())
+    fail("'", name, "' is ", what);
   if (weights::is_hub_name(name)) return name;
-  if (const auto* family = weights::unsupported_architecture(name))
-    fail("'", name, "' is ", description_of(*family));
   const std::string meant = weights::meant_model(name);
   fail("unknown model '", name, "'", meant.empty() ? "" : ", did you mean '" + meant + "'?",
        meant.empty() ? "; " : " ", "'vit models' lists the known ones, OWNER/NAME fetches any ",
@@ -77,7 +78,7 @@ class Pull {
 
   weights::PulledModel run(const std::string& revision) {
     remove_abandoned(folder_);
-    fetch_if_there(weights::kConfigName);
+    if (fetch_if_there(weights::kConfigName)) refuse_unsupported();
     // Beside a bare image tower of timm, whose config.json has no model_type, its repositories hold
     // the model of two towers that it is from.
     const bool open_clip =
@@ -97,11 +98,27 @@ class Pull {
     return remote.has_value();
   }
 
+  nlohmann::json config() const {
+    std::ifstream file(folder_ / weights::kConfigName);
+    return nlohmann::json::parse(file, nullptr, false);
+  }
+
   bool config_has(const char* field) const {
     if (!files_.contains(weights::kConfigName)) return false;
-    std::ifstream file(folder_ / weights::kConfigName);
-    const auto config = nlohmann::json::parse(file, nullptr, false);
-    return config.is_object() && config.contains(field);
+    const auto content = config();
+    return content.is_object() && content.contains(field);
+  }
+
+  /// Weights that no command could read are not worth a download.
+  void refuse_unsupported() const {
+    const auto content = config();
+    if (!content.is_object()) return;
+    const std::string what = weights::unsupported_in({content, repository_.name()});
+    if (what.empty()) return;
+    std::error_code ignored;  // a folder with other files stays
+    if (!before_) fs::remove(folder_ / weights::kConfigName, ignored);
+    fs::remove(folder_, ignored);
+    fail(repository_.name(), ": ", what);
   }
 
   /// transformers' models of two towers: a configuration for each.

@@ -23,9 +23,9 @@ void check_merging(const Model& model, size_t merge_tokens) {
          ": tokens cannot be merged, because talking heads take no sizes of merged "
          "tokens; run it without merging");
   if (!std::all_of(model.encoder.blocks.begin(), model.encoder.blocks.end(), can_merge))
-    fail(where, ": token merging needs pre-norm blocks of one branch; this model has ",
-         to_string(model.config.encoder.block), " blocks of ", model.config.encoder.branches,
-         " branches");
+    fail(where, ": tokens cannot be merged, because its blocks are ",
+         encoder_config.branches > 1 ? "of several branches" : to_string(encoder_config.block),
+         ", expected pre-norm blocks of one branch; run it without merging");
   // With fewer tokens than that the last layers have too little left to distinguish classes.
   const size_t patch_count = model.config.embedding.grid().count(),
                layers = model.encoder.blocks.size();

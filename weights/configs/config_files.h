@@ -27,6 +27,10 @@ ModelCard read_open_clip_config(const Fields& file, const ModelConfig& inferred)
 Recipe read_preprocessor(const Fields& file, const std::string& model_type,
                          const ModelConfig& config);
 
+/// "'swin' is a Swin Transformer (…), which is not supported; …" where a config.json of timm or
+/// transformers names such a family, else "".
+std::string unsupported_in(const Fields& file);
+
 /// What a weight file without a config.json says about itself: heads, labels, statistics.
 void apply_metadata(const Metadata& metadata, ModelCard& card);
 

@@ -16,23 +16,25 @@ constexpr UnsupportedFamily kUnsupported[] = {
     {"a Swin Transformer", "attention in shifted windows, patches merged between stages", kBase,
      "^swin", "swin swinv2 swin2sr donut-swin",
      "layers.0.blocks.0.attn.relative_position_bias_table layers.0.blocks.0.attn.cpb_mlp. "
-     "layers.0.blocks.0.attn.logit_scale swin.encoder.layers. swinv2.encoder.layers."},
+     "layers.0.blocks.0.attn.logit_scale swin.encoder.layers. swinv2.encoder.layers. "
+     "features.1.0.attn."},
     {"a hybrid of a ResNet and a Vision Transformer", "patches from a convolutional network",
      kHybrid, "_r26_ _r50_ _r_s16_ _resnet26d_ _resnet50d_", "vit-hybrid bit",
      "patch_embed.backbone.stem. patch_embed.backbone.stages. patch_embed.backbone.conv "
      "patch_embed.backbone.layer patch_embeddings.backbone."},
     {"a ConvNeXt", "convolutions instead of attention", kBase, "^convnext",
      "convnext convnextv2 dinov3_convnext",
-     ".conv_dw. stages.0.0.dwconv. convnext.encoder. convnextv2.encoder."},
+     ".conv_dw. stages.0.0.dwconv. convnext.encoder. convnextv2.encoder. "
+     "layers.0.depthwise_conv. features.1.0.layer_scale"},
     {"Segment Anything's encoder", "attention in windows with decomposed relative positions",
      "vit_base_patch16_224.mae", "^samvit ^hieradet", "sam sam2 sam_vision_model",
      "attn.rel_pos_h"},
     {"a Hiera", "attention in mask units, tokens pooled between stages", "vit_base_patch16_224.mae",
-     "^hiera", "hiera", "pos_embed_win pos_embed_spatial hiera."},
+     "^hiera", "hiera", "pos_embed_win pos_embed_spatial hiera. blocks.1.proj. blocks.2.proj."},
     {"a multiscale Vision Transformer (MViT)", "queries and keys pooled inside the attention",
      kBase, "^mvit", "", "attn.pool_q attn.pool_k attn.norm_k."},
     {"a MaxViT or CoAtNet", "convolutions and attention in blocks and grids", kBase,
-     "^maxvit ^maxxvit ^coatnet ^coatnext ^rmlp_", "", "attn_block. MBconv."},
+     "^maxvit ^maxxvit ^coatnet ^coatnext ^rmlp_", "", "attn_block. MBconv. conv2_kxk.weight"},
     {"a Pyramid Vision Transformer (PVT)", "keys and values of lower resolution", kSmall,
      "^pvt ^twins", "pvt pvt_v2 segformer", "patch_embed1.proj. attn.sr. attention.self.sr."},
     {"an XCiT", "attention between channels instead of tokens", kSmall, "^xcit", "",
@@ -41,20 +43,29 @@ constexpr UnsupportedFamily kUnsupported[] = {
      "^levit ^tiny_vit ^efficientformer ^efficientvit", "levit efficientformer",
      "attention_biases"},
     {"a MobileViT", "convolutions between the blocks of a transformer", kTiny, "^mobilevit",
-     "mobilevit mobilevitv2", "mobilevit."},
+     "mobilevit mobilevitv2", "mobilevit. .transformer.0.attn.qkv."},
     {"an EfficientNet or MobileNet", "convolutions instead of attention", kTiny,
      "^efficientnet ^tf_efficientnet ^mobilenet ^tf_mobilenet ^mnasnet", "efficientnet",
-     "conv_stem.weight efficientnet.encoder."},
+     "conv_stem.weight efficientnet.encoder. features.1.0.block.0.0. features.1.block.0.0."},
     {"a ResNet", "convolutions instead of attention", kSmall,
      "^resnet ^resnext ^seresn ^wide_resnet ^resnetv2 ^ecaresnet ^regnet ^densenet ^vgg",
-     "resnet regnet", "layer1.0.conv1.weight resnet.encoder. regnet.encoder."},
+     "resnet regnet",
+     "layer1.0.conv1.weight stages.0.blocks.0.conv1. s1.b1.conv1. trunk_output.block1. "
+     "resnet.encoder. regnet.encoder."},
     {"an MLP-Mixer", "an MLP over the tokens instead of attention",
      "vit_base_patch16_224.augreg_in21k_ft_in1k", "^mixer ^gmixer ^resmlp ^gmlp", "",
      "mlp_tokens.fc1. linear_tokens."},
+    {"a Transformer in Transformer (TNT)", "a small transformer inside each patch", kSmall, "^tnt_",
+     "", "pixel_embed.proj."},
+    {"a ConViT", "gates between attention by content and by position", kSmall, "^convit", "",
+     "attn.gating_param"},
+    {"a CrossViT", "two branches with patches of different sizes", kSmall, "^crossvit", "",
+     "blocks.0.fusion."},
     {"a hierarchical transformer", "stages of different resolution", kSmall,
-     "^davit ^gcvit ^nest_ ^focalnet ^poolformer ^caformer ^convformer ^coat_ ^crossvit ^pit_ "
-     "^visformer ^volo_ ^tnt_ ^convit ^edgenext ^fastvit ^nextvit ^repvit ^vitamin",
-     "cvt focalnet poolformer dinat nat", "transformers.0.blocks.0."},
+     "^davit ^gcvit ^nest_ ^focalnet ^poolformer ^caformer ^convformer ^coat_ ^pit_ ^visformer "
+     "^volo_ ^edgenext ^fastvit ^nextvit ^repvit ^vitamin",
+     "cvt focalnet poolformer dinat nat",
+     "transformers.0.blocks.0. .cpe1.proj. .token_mixer. network.0.0.attn."},
     {"SigLIP 2's NaFlex model under transformers' names", "patches projected from rows of pixels",
      "naflexvit_base_patch16_siglip.v2_webli", "", "siglip2 siglip2_vision_model", ""},
     {"an object detector", "boxes and a decoder instead of one class per image",
@@ -95,6 +106,14 @@ const UnsupportedFamily* unsupported_tensors(std::span<const std::string_view> n
       for (const auto name : names)
         if (name.find(part) != std::string_view::npos) return &family;
   return nullptr;
+}
+
+std::string unsupported_name(std::string_view name) {
+  constexpr std::string_view kTimm = "timm/";
+  if (name.starts_with(kTimm)) name.remove_prefix(kTimm.size());
+  if (name.find('/') != std::string_view::npos) return "";
+  const auto* family = unsupported_architecture(name);
+  return family == nullptr ? "" : description_of(*family);
 }
 
 std::string description_of(const UnsupportedFamily& family) {

@@ -25,4 +25,8 @@ const UnsupportedFamily* unsupported_tensors(std::span<const std::string_view> n
 /// "a Swin Transformer (…), which is not supported; close to it is …", after "holds " or "names ".
 std::string description_of(const UnsupportedFamily& family);
 
+/// "a Swin Transformer (…), which is not supported; …" where a name of timm's, or of its
+/// repositories, is that of such a family, else "".
+std::string unsupported_name(std::string_view name);
+
 }  // namespace vit::weights
