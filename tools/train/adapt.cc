@@ -151,7 +151,8 @@ data::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& 
 }
 
 int train_finetune(TrainSettings settings, ThreadPool& pool) {
-  auto checkpoint = weights::open(weights::find_model(settings.from));
+  auto checkpoint =
+      weights::open(weights::find_model(settings.from), {.heads = settings.shape.heads});
   if (const size_t edge = settings.shape.image_size; edge != 0)
     checkpoint.recipe = scaled_to(checkpoint.recipe, edge, edge);
   check_tokens(checkpoint.config, kMostTokens, settings.from);

@@ -100,7 +100,7 @@ struct Base {
 };
 
 Base open_base(const TrainSettings& settings) {
-  Base base{weights::open(weights::find_model(settings.from))};
+  Base base{weights::open(weights::find_model(settings.from), {.heads = settings.shape.heads})};
   HeadConfig& head = base.checkpoint.config.head;
   // One layer is what a probe of an ordinary model reads anyway.
   const size_t layers = settings.probe_layers;

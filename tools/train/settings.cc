@@ -69,7 +69,7 @@ TrainingMode training_mode(const Reader& read) {
 
 /// Options of a new model do not apply to an existing one.
 void check_new_model_options(const Reader& read) {
-  for (const char* name : {"arch", "patch", "width", "depth", "heads", "mlp-ratio", "pool", "init"})
+  for (const char* name : {"arch", "patch", "width", "depth", "mlp-ratio", "pool", "init"})
     if (read.given("from") && read.given(name))
       fail_usage("option '--", name, "' describes a new model, but --from gives one");
   if (read.given("arch") && read.given("pool"))
@@ -161,7 +161,7 @@ Shape parse_shape(const Reader& read) {
                           static_cast<double>(known.encoder.width),
              .class_token = known.head.pooling == Pooling::kClass};
   }
-  if (read.given("from")) shape.image_size = 0;
+  if (read.given("from")) shape.image_size = shape.heads = 0;
   read.count("image-size", 1, 4096, shape.image_size);
   read.count("patch", 1, 4096, shape.patch);
   read.count("width", 1, 16384, shape.width);

@@ -298,6 +298,23 @@ TEST(TrainProgram, ProbesAndFinetunesAModelForOtherClasses) {
   }
 }
 
+TEST(TrainProgram, TakesTheHeadsOfAFileThatDoesNotStoreThem) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 12);
+  for (const std::string how : {"--probe", "--finetune", "--lora=2"}) {
+    std::vector<std::string> arguments{"train",   folder.path("data"),
+                                       "-o",      folder.path("m.safetensors"),
+                                       "--from",  golden("families/original_pe_core/PE-Core.pt"),
+                                       "--heads", "2",
+                                       how};
+    if (how != "--probe")
+      arguments.insert(arguments.end(), {"--epochs", "1", "--batch", "8", "--restart"});
+    const Finished finished = run(arguments);
+    EXPECT_EQ(finished.status, 0) << how << finished.err;
+    EXPECT_THAT(classified(folder, "data/red/0.png"), HasSubstr("%")) << how;
+  }
+}
+
 TEST(TrainProgram, SaysWhatIsWrong) {
   const Folder folder;
   const auto message = [&](const std::vector<std::string>& arguments, int status) {
