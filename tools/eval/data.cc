@@ -48,7 +48,10 @@ bool holds_classes(const fs::path& folder, const ClassNames& names) {
     more += (i == 1 ? " '" : ", '") + unmatched[i].filename().string() + "'";
   if (unmatched.size() > kShown) more += ", …";
   if (!more.empty())
-    more = "; nor are " + std::to_string(unmatched.size() - 1) + " other folders:" + more;
+    more = (unmatched.size() == 2
+                ? "; nor is another folder:"
+                : "; nor are " + std::to_string(unmatched.size() - 1) + " other folders:") +
+           more;
   fail(folder.string(), ": class folder ", names.explain(unmatched.front().filename().string()),
        more);
 }
@@ -134,7 +137,8 @@ List list_csv(const std::string& path, const ClassNames& names) {
       if (first && (columns = columns_of(*fields)).header) continue;
       const auto where = [&] { return path + ": line " + std::to_string(reader.line()) + ": "; };
       if (fields->size() <= std::max(columns.file, columns.label))
-        fail(where(), "got ", fields->size(), " fields, expected a file and its label");
+        fail(where(), "got ", fields->size(), fields->size() == 1 ? " field" : " fields",
+             ", expected a file and its label");
       const std::string& label = (*fields)[columns.label];
       const auto truth = names.find(label);
       if (!truth)

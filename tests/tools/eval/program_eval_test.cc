@@ -240,6 +240,8 @@ TEST(EvalProgram, SaysWhatIsWrong) {
   const Folder folder;
   put_picture(folder.path("typo/goldfihs/a.png"));
   put_picture(folder.path("typo/2/a.png"));
+  put_picture(folder.path("two/goldfihs/a.png"));
+  put_picture(folder.path("two/sharc/a.png"));
   put_picture(folder.path("split/train/goldfish/a.png"));
   put_picture(folder.path("split/val/goldfish/a.png"));
   fs::create_directories(folder.path("empty/goldfish"));
@@ -255,11 +257,12 @@ TEST(EvalProgram, SaysWhatIsWrong) {
        1,
        "class folder 'goldfihs' is not a class of ViTForImageClassification by name, WordNet id or "
        "index (0 to 9); did you mean 'goldfish'?"},
+      {{folder.path("two")}, 1, "did you mean 'goldfish'?; nor is another folder: 'sharc'"},
       {{folder.path("split")}, 1, "split/val are; did you mean that folder?"},
       {{folder.path("empty")}, 1, "empty: no image in it, expected files that end in .jpg"},
       {{label}, 1, "label.csv: line 2: label 'dolphin' is not a class of"},
       {{header}, 1, "if this line names the columns, call them file and label"},
-      {{one}, 1, "one.csv: line 1: got 1 fields, expected a file and its label"},
+      {{one}, 1, "one.csv: line 1: got 1 field, expected a file and its label"},
   };
   for (const Wrong& wrong : cases) {
     std::vector<std::string> arguments{"eval", "-m", kModel};
