@@ -15,6 +15,7 @@
 #include "tools/attention/settings.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/image_input.h"
+#include "tools/cli/model_files.h"
 #include "tools/cli/word_options.h"
 #include "tools/explorer/page.h"
 #include "tools/output/file.h"
@@ -42,6 +43,7 @@ constexpr std::string_view kExamples =
 struct Inspector {
   Classifier classifier;
   std::optional<Explainer> explainer;
+  std::string model;  ///< its name in pictures and pages
 };
 
 bool can_explain(const AttentionSettings& settings, const ModelConfig& config) {
@@ -64,7 +66,8 @@ AttentionSettings settings_for(const ModelConfig& config, AttentionSettings sett
 }
 
 Inspector make_inspector(const AttentionSettings& settings) {
-  Inspector inspector{load_classifier(settings.model), std::nullopt};
+  Inspector inspector{load_classifier(settings.model), std::nullopt, ""};
+  inspector.model = shown_model(settings.model.model, inspector.classifier);
   if (settings.map.method == MapMethod::kRelevance &&
       inspector.classifier.config().head.classes == 0)
     fail(inspector.classifier.name(), " has no classes to explain, its output is features",
@@ -107,12 +110,12 @@ std::string map_bytes(const AttentionSettings& settings, const Inspector& inspec
     case FileKind::kNumpy:
       return maps_npy(analysis, sheet);
     case FileKind::kJson:
-      return maps_json(classifier.name(), analysis, sheet);
+      return maps_json(inspector.model, analysis, sheet);
     case FileKind::kPicture:
     case FileKind::kPage:
       break;
   }
-  return encode_picture(draw_maps(classifier.name(), analysis, sheet, settings.look),
+  return encode_picture(draw_maps(inspector.model, analysis, sheet, settings.look),
                         fs::path(settings.output).extension().string());
 }
 
@@ -123,9 +126,8 @@ std::string bytes_for(const AttentionSettings& settings, const Inspector& inspec
                           inspector.explainer ? relevance_of_answers(inspector.classifier,
                                                                      *inspector.explainer, analysis)
                                               : std::vector<ClassRelevance>(),
-                          !settings.map.targets.empty()});
-  if (settings.sheet == Sheet::kMatrix)
-    return matrix_bytes(settings, inspector.classifier.name(), analysis);
+                          !settings.map.targets.empty(), inspector.model});
+  if (settings.sheet == Sheet::kMatrix) return matrix_bytes(settings, inspector.model, analysis);
   return map_bytes(settings, inspector, analysis);
 }
 
@@ -137,7 +139,7 @@ std::string show_image(const AttentionSettings& settings, const Inspector& inspe
     keep_classes(inspector.classifier, find_classes(inspector.classifier, settings.map.targets),
                  analysis);
   write_file(output, bytes_for(settings, inspector, analysis));
-  return answer_text(inspector.classifier.name(), analysis);
+  return answer_text(inspector.model, analysis);
 }
 
 /// Derived from the given output: "maps.png" for cat.jpg is "maps-cat.png"; a second cat is "-2".
@@ -200,7 +202,7 @@ int show_all(const AttentionSettings& settings, const Inspector& inspector, cons
     }
   }
   const fs::path index = index_name(settings.output);
-  write_file(index, index_page(inspector.classifier.name(), entries));
+  write_file(index, index_page(inspector.model, entries));
   write_output(printable(index.string()) + "\n");
   if (!settings.model.quiet) say_skipped(plan.skipped);
   return failed ? 1 : 0;
@@ -235,6 +237,8 @@ int run(const cxxopts::ParseResult& arguments) {
   const ModelConfig config = open_model(given.model).config;
   const AttentionSettings settings = settings_for(config, given, arguments);
   const Inspector inspector = make_inspector(settings);
+  // A class that the model does not have is one error, not one for each image of a folder.
+  find_classes(inspector.classifier, settings.map.targets);
   if (plan.files.empty()) return show_model(settings, inspector.classifier);
   check_attention_size(inspector.classifier);
   if (!plan.one) return show_all(settings, inspector, plan);

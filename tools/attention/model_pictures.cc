@@ -7,6 +7,7 @@
 
 #include "tools/attention/picture.h"
 #include "tools/attention/raw.h"
+#include "tools/cli/model_files.h"
 #include "tools/output/format.h"
 #include "tools/output/numpy.h"
 #include "vit/base/error.h"
@@ -123,8 +124,9 @@ std::string positions_bytes(const Classifier& classifier, const AttentionSetting
     return npy_bytes({similarity.data(), similarity.size()},
                      {grid.rows, grid.cols, grid.rows, grid.cols});
   if (settings.kind == FileKind::kJson)
-    return rows_json(classifier.name(), "similarity", similarity);
-  return encode_picture(draw_positions(classifier.name(), similarity, grid, settings.look),
+    return rows_json(shown_model(settings.model.model, classifier), "similarity", similarity);
+  return encode_picture(draw_positions(shown_model(settings.model.model, classifier), similarity,
+                                       grid, settings.look),
                         ending_of(settings));
 }
 
@@ -140,8 +142,9 @@ std::string filters_bytes(const Classifier& classifier, const AttentionSettings&
         {found.components.data(), found.components.size()},
         {found.components.rows(), 3, config.embedding.patch_height, config.embedding.patch_width});
   if (settings.kind == FileKind::kJson)
-    return rows_json(classifier.name(), "components", found.components);
-  return encode_picture(draw_filters(classifier.name(), config, found), ending_of(settings));
+    return rows_json(shown_model(settings.model.model, classifier), "components", found.components);
+  return encode_picture(draw_filters(shown_model(settings.model.model, classifier), config, found),
+                        ending_of(settings));
 }
 
 }  // namespace vit::tools

@@ -1,10 +1,13 @@
 #include "tools/cli/model_files.h"
 
+#include <cstdlib>
 #include <set>
 #include <string>
+#include <system_error>
 
 #include "weights/configs/json.h"
 #include "weights/locate.h"
+#include "weights/store.h"
 
 namespace vit::tools {
 
@@ -16,6 +19,19 @@ std::vector<std::filesystem::path> weight_files(const std::filesystem::path& mod
   for (const auto& [name, part] : index.at("weight_map").items())
     parts.insert(file.parent_path() / part.get<std::string>());
   return {parts.begin(), parts.end()};
+}
+
+bool is_bundled(const std::string& given) {
+  const char* variable = std::getenv("VIT_MODEL");
+  return given.empty() && (variable == nullptr || *variable == '\0');
+}
+
+std::string shown_model(const std::string& given, const Classifier& classifier) {
+  if (is_bundled(given)) return classifier.name();
+  const std::filesystem::path file = weights::find_model(given);
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(file, ignored) ? file.filename().string()
+                                                         : classifier.name();
 }
 
 }  // namespace vit::tools

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdlib>
 
 #include "patch/patchify.h"
+#include "tools/cli/model_files.h"
 #include "tools/cli/served_model_options.h"
 #include "tools/cli/word_options.h"
 #include "tools/output/terminal.h"
@@ -41,11 +41,6 @@ void blame_image_size(const ModelSettings& settings) {
   } catch (const Error& error) {
     fail_usage("option '--image-size': ", error.what());
   }
-}
-
-bool variable_is_set(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0';
 }
 
 /// A forgotten -m would otherwise go unnoticed.
@@ -178,8 +173,7 @@ weights::Checkpoint open_model(const ModelSettings& settings) {
 Classifier load_classifier(const ModelSettings& settings) {
   try {
     Classifier classifier = Classifier::load(settings.model, settings.classifier);
-    if (settings.model.empty() && !settings.quiet && !variable_is_set("VIT_MODEL"))
-      name_default_model(classifier);
+    if (!settings.quiet && is_bundled(settings.model)) name_default_model(classifier);
     return classifier;
   } catch (const TooManyTokens& error) {
     fail(error.what(), ": --image-size N, --max-tokens N");

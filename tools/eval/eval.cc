@@ -6,6 +6,7 @@
 #include "tools/cli/check_output.h"
 #include "tools/cli/groups.h"
 #include "tools/cli/image_input.h"
+#include "tools/cli/model_files.h"
 #include "tools/cli/model_options.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/word_options.h"
@@ -163,13 +164,8 @@ void check_model(const Settings& settings, const Classifier& classifier) {
 /// The classes, or groups of them, that the labels of images name.
 ClassNames truths(const Settings& settings, const Classifier& classifier,
                   const std::optional<Groups>& groups) {
-  // By its file: the user's models of one architecture would all have the same name.
-  const std::filesystem::path model = settings.model.model;
-  std::error_code ignored;
-  const ClassNames names(
-      std::filesystem::is_regular_file(model, ignored) ? model.filename().string()
-                                                       : classifier.name(),
-      classifier.labels(), classifier.config().head.classes, classifier.wordnet_ids());
+  const ClassNames names(shown_model(settings.model.model, classifier), classifier.labels(),
+                         classifier.config().head.classes, classifier.wordnet_ids());
   return groups ? names.grouped(groups->names(), groups->group_of()) : names;
 }
 

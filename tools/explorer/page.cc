@@ -70,15 +70,19 @@ std::vector<float> rounded_tokens(std::span<const float> tokens) {
   return out;
 }
 
+const std::string& model_of(const ExplorerInput& input) {
+  return input.model.empty() ? input.classifier.name() : input.model;
+}
+
 Json facts(const ExplorerInput& input) {
   const ImageAnalysis& analysis = input.analysis;
   const AttentionMaps& maps = analysis.maps;
   const auto& layout = maps.layout;
   const GridSize grid = layout.grid;
   Json json;
-  json["title"] = answer_text(input.classifier.name(), analysis);
+  json["title"] = answer_text(model_of(input), analysis);
   json["subtitle"] = std::filesystem::path(analysis.file).filename().string() + ", " +
-                     input.classifier.name() + ", " + std::to_string(grid.rows) + " x " +
+                     model_of(input) + ", " + std::to_string(grid.rows) + " x " +
                      std::to_string(grid.cols) + " patches, " + std::to_string(maps.layers) +
                      " layers of " + std::to_string(maps.heads) + " heads";
   json["layers"] = maps.layers;
@@ -151,7 +155,7 @@ std::string packed_attention(const AttentionMaps& maps) {
 }
 
 std::string explorer_page(const ExplorerInput& input) {
-  const std::string title = answer_text(input.classifier.name(), input.analysis);
+  const std::string title = answer_text(model_of(input), input.analysis);
   return filled(kExplorerPage, {{"TITLE", html_escaped(title)},
                                 {"STYLE", std::string(kExplorerStyle)},
                                 {"PHOTO", base64(encode_picture(input.analysis.view, ".jpg"))},

@@ -20,6 +20,7 @@ struct ExplorerInput {
   /// For the first answers, in their order; may be shorter than those, or empty.
   std::vector<ClassRelevance> relevance;
   bool compare = false;  ///< their maps are also shown side by side; always where classes are words
+  std::string model = {};  ///< its name; empty: that of its architecture
 };
 
 std::string explorer_page(const ExplorerInput& input);

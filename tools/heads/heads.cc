@@ -10,6 +10,7 @@
 #include "tools/cli/check_output.h"
 #include "tools/cli/gradient_model.h"
 #include "tools/cli/image_input.h"
+#include "tools/cli/model_files.h"
 #include "tools/cli/model_options.h"
 #include "tools/cli/word_options.h"
 #include "tools/heads/output.h"
@@ -181,7 +182,7 @@ int run(const cxxopts::ParseResult& arguments) {
                         .mutex = {}};
   inspect_all(inspection, files, settings.importance_images);
   const NamedReport named{
-      classifier.name() +
+      shown_model(settings.model.model, classifier) +
           (merged == 0 ? "" : ", merging " + std::to_string(merged) + " tokens after each layer"),
       inspection.builder.report(), found.skipped};
   if (!settings.model.quiet) say_skipped(found.skipped);

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -213,6 +214,35 @@ TEST(Attention, MakesOneOutputPerImageAndAnIndexPage) {
   const std::string index = read_file(folder.path("maps-index.html"));
   EXPECT_THAT(index, HasSubstr("maps-b%26c.png"));
   EXPECT_THAT(index, HasSubstr("broken.jpg"));
+}
+
+TEST(Attention, RefusesAClassOnceAndNotForEachImageOfAFolder) {
+  const Folder folder;
+  fs::create_directory(folder.path("photos"));
+  for (const auto* name : {"photos/a.png", "photos/b.png"})
+    folder.write(name, read_file(golden_image("timm_vit")));
+  const Finished finished = attention("timm_vit", {"-o", folder.path("maps.png"), "--class",
+                                                   "no such class", folder.path("photos")});
+  EXPECT_EQ(finished.status, 1);
+  EXPECT_EQ(std::ranges::count(finished.err, '\n'), 1) << finished.err;
+  EXPECT_FALSE(fs::exists(folder.path("maps-index.html")));
+}
+
+TEST(Attention, CallsAModelThatIsAFileByThatFile) {
+  const Folder folder;
+  const std::string mine = folder.path("mine.safetensors");
+  ASSERT_EQ(run({"convert", golden("timm_vit"), mine}).status, 0);
+  const auto written = [&](const std::string& command, const std::string& name,
+                           std::vector<std::string> more) {
+    more.insert(more.begin(), {command, "-m", mine, "-o", folder.path(name)});
+    const Finished finished = run(more);
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    return read_file(folder.path(name));
+  };
+  const std::string image = golden_image("timm_vit");
+  for (const auto* name : {"map.json", "map.svg", "map.html"})
+    EXPECT_THAT(written("attention", name, {image}), HasSubstr("mine.safetensors")) << name;
+  EXPECT_THAT(written("heads", "heads.html", {"--images", image}), HasSubstr("mine.safetensors"));
 }
 
 TEST(Attention, WritesASelfContainedExplorer) {
