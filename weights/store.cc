@@ -98,7 +98,7 @@ fs::path find_default() {
     const fs::path found = find_model(chosen);
     if (fs::exists(found, ignored)) return found;
   } catch (const Error& error) {
-    fail(error.what(), " (the variable VIT_MODEL names this model)");
+    fail(error, " (the variable VIT_MODEL names this model)");
   }
   fail(chosen, ": no such file, folder or pulled model; the variable VIT_MODEL names it");
 }

@@ -29,6 +29,12 @@ TEST(Error, MayBeAboutNoPlace) {
   }
 }
 
+TEST(Error, KeepsItsPlaceWhereAdviceIsAdded) {
+  const Error error = error_of(error_of("m.pth", ": is damaged"), "; restore a copy");
+  EXPECT_STREQ(error.what(), "m.pth: is damaged; restore a copy");
+  EXPECT_EQ(error.where(), "m.pth");
+}
+
 TEST(Error, LeavesOutAPlaceThatTheReaderKnows) {
   const Error error = error_of("photos.tar: member 3", ": is cut short");
   EXPECT_EQ(error.reason_at("photos.tar: member 3"), "is cut short");

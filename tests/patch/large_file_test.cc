@@ -74,8 +74,8 @@ TEST(LargeFile, OneThatOnlyStartsLikeAnImageIsNotReadWhole) {
         << path;
   EXPECT_EQ(message_of(paths[0]),
             paths[0] +
-                ": the file is too large: 2000000000 bytes, but the first 33579008 hold no "
-                "whole JPEG of 64x64 pixels");
+                ": the file is too large: 2000000000 bytes, but the first 33579008 do not hold "
+                "a whole JPEG of 64x64 pixels");
 }
 
 TEST(LargeFile, WhatFollowsTheImageIsNotRead) {

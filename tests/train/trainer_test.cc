@@ -177,7 +177,7 @@ TEST_F(OnDisk, ADamagedOrForeignCheckpointIsRefused) {
   EXPECT_EQ(message_of([&] { load_state(path, 5); }), path + ": damaged, its checksum differs");
   std::ofstream(path) << "hello";
   EXPECT_EQ(message_of([&] { load_state(path, 5); }),
-            path + ": is no training checkpoint of this version");
+            path + ": is not a training checkpoint of this version");
 }
 
 /// A checkpoint whose checksum is right, but a field of which is not what this run would write.

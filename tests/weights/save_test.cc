@@ -180,8 +180,8 @@ TEST(SelfDescription, NamesTheFieldThatIsWrong) {
   EXPECT_EQ(changed("vit.config", "colour", 1),
             "m.safetensors: metadata 'vit.config': unknown field 'colour'");
   EXPECT_EQ(changed("vit.config", "norm", "batch"),
-            "m.safetensors: metadata 'vit.config': field 'norm' is \"batch\", expected one of "
-            "layer_norm, rms_norm");
+            "m.safetensors: metadata 'vit.config': field 'norm' is \"batch\", expected "
+            "layer_norm or rms_norm");
   EXPECT_EQ(changed("vit.recipe", "mean", {1, 2}),
             "m.safetensors: metadata 'vit.recipe': field 'mean' is [1,2], expected three numbers");
   Metadata without = good;

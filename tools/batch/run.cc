@@ -83,7 +83,7 @@ class RowRun {
       throw;
     } catch (const Error& error) {
       progress_.clear();
-      fail(error.what(), resumable() ? "\nthe rows so far are safe; " + advice() : "");
+      fail(error, resumable() ? "\nthe rows so far are safe; " + advice() : "");
     }
     progress_.clear();
     if (!complete()) return say_stopped();

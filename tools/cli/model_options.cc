@@ -176,7 +176,7 @@ Classifier load_classifier(const ModelSettings& settings) {
     if (!settings.quiet && is_bundled(settings.model)) name_default_model(classifier);
     return classifier;
   } catch (const TooManyTokens& error) {
-    fail(error.what(), ": --image-size N, --max-tokens N");
+    fail(error, ": --image-size N, --max-tokens N");
   } catch (const Error&) {
     blame_image_size(settings);
     throw;

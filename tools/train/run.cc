@@ -82,7 +82,7 @@ class TrainingRun {
     try {
       trainer_.restore(checkpoint());
     } catch (const Error& error) {
-      fail(error.what(), "; repeat the command of that run, or start again with --restart");
+      fail(error, "; repeat the command of that run, or start again with --restart");
     }
     write_output("continuing after epoch " + std::to_string(trainer_.state().epoch) + ", step " +
                  std::to_string(trainer_.state().step) + "\n");

@@ -136,7 +136,7 @@ train::TeacherTable stored_answers(const fs::path& path, const train::TeacherSha
   try {
     return train::TeacherTable::load(path, shape);
   } catch (const Error& error) {
-    fail(error.what(), "; name another file or remove this one, and the teacher answers again");
+    fail(error, "; name another file or remove this one, and the teacher answers again");
   }
 }
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace vit {
 
@@ -39,15 +40,21 @@ class Error : public std::runtime_error {
 };
 
 /// Throws an Error whose message is its arguments written one after the other. Where the second one
-/// begins with ": ", the first one is the error's where().
+/// begins with ": ", the first one is the error's where(). An Error as the first one keeps its own.
 template <typename First, typename... Parts>
 [[noreturn]] void fail(const First& first, const Parts&... parts) {
   std::ostringstream message;
-  message << first;
+  if constexpr (std::is_base_of_v<Error, First>)
+    message << first.what();
+  else
+    message << first;
   const auto end = static_cast<std::size_t>(message.tellp());
   ((message << parts), ...);
   const std::string text = message.str();
-  throw Error(text, text.compare(end, Error::kSeparator.size(), Error::kSeparator) == 0 ? end : 0);
+  if constexpr (std::is_base_of_v<Error, First>)
+    throw Error(text, first.where().size());
+  else
+    throw Error(text, std::string_view(text).substr(end).starts_with(Error::kSeparator) ? end : 0);
 }
 
 }  // namespace vit

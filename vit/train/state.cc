@@ -32,7 +32,7 @@ void save_state(const std::filesystem::path& path, const State& state) {
   try {
     write_archive(path, kMagic, writer);
   } catch (const Error& error) {
-    fail(error.what(), "; the checkpoint before it is kept");
+    fail(error, "; the checkpoint before it is kept");
   }
 }
 
