@@ -9,6 +9,7 @@
 #include "tools/cli/model_files.h"
 #include "tools/cli/model_options.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/stop_signals.h"
 #include "tools/cli/word_options.h"
 #include "tools/eval/data.h"
 #include "tools/eval/predictions.h"
@@ -122,15 +123,24 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
 }
 
 std::string progress_of(const Tally& tally, std::uint64_t images, double seconds) {
+  const double rate = static_cast<double>(tally.images()) / seconds;
+  const std::string left = time_left(tally.images(), images, rate);
   return format_count(tally.images()) + " of " + format_count(images) + " images  " +
-         format_percent(tally.top1()) + " right  " +
-         formatted("%.0f images/s", static_cast<double>(tally.images()) / seconds);
+         format_percent(tally.top1()) + " right  " + formatted("%.1f images/s", rate) +
+         (left.empty() ? "" : "  " + left);
 }
 
 /// What the answers are written to while they come.
 struct Outputs {
+  StopSignals signals;  ///< end the run between two batches, before anything has its name
   std::optional<PredictionsFile> predictions;
   std::optional<TemperatureFit> fit;
+};
+
+/// Ends an evaluation that a signal stopped.
+struct Stopped {
+  std::uint64_t images = 0;  ///< answered until then
+  int signal = 0;
 };
 
 Evaluation run_evaluation(const Settings& settings, const Classifier& classifier,
@@ -144,6 +154,8 @@ Evaluation run_evaluation(const Settings& settings, const Classifier& classifier
           },
       .progressed =
           [&](const Tally& tally) {
+            if (const int signal = outputs.signals.number(); signal != 0)
+              throw Stopped{tally.images(), signal};
             line.update([&](size_t) { return progress_of(tally, files.images, line.seconds()); });
           }};
   if (outputs.predictions)
@@ -184,7 +196,7 @@ void write_calibrated(const Settings& settings, const TemperatureFit& fit) {
                   formatted("%.4g", temperature));
 }
 
-int run(const cxxopts::ParseResult& arguments) {
+int run_all(const cxxopts::ParseResult& arguments) {
   Settings settings = parse_settings(arguments);
   const Classifier classifier = load_with_classes(settings.model);
   check_model(settings, classifier);
@@ -208,6 +220,15 @@ int run(const cxxopts::ParseResult& arguments) {
   if (outputs.fit) write_calibrated(settings, *outputs.fit);
   if (!settings.model.quiet) say_skipped(files.skipped);
   return evaluation.unreadable == 0 ? 0 : 1;
+}
+
+int run(const cxxopts::ParseResult& arguments) {
+  try {
+    return run_all(arguments);
+  } catch (const Stopped& stopped) {
+    write_message("stopped after " + format_count(stopped.images) + " images; nothing was written");
+    return 128 + stopped.signal;
+  }
 }
 
 }  // namespace

@@ -12,6 +12,9 @@ namespace vit::tools {
 namespace {
 
 /// Images per round. The workers wait for each other after each, so there must be many.
+// Batches grow to the second, so that progress is shown soon and threads seldom wait for each
+// other.
+constexpr size_t kFirstImages = 16;
 constexpr size_t kImagesAtOnce = 256;
 
 struct Found {
@@ -46,7 +49,9 @@ class Run {
   Evaluation finish() {
     source_.list([&](LabelledImage image) {
       waiting_.push_back(std::move(image));
-      if (waiting_.size() == kImagesAtOnce) run_waiting();
+      if (waiting_.size() < at_once_) return;
+      run_waiting();
+      at_once_ = std::min(2 * at_once_, kImagesAtOnce);
     });
     run_waiting();
     result_.worst = worst_.sorted();
@@ -116,6 +121,7 @@ class Run {
   const EvaluationHooks& hooks_;
   const EvaluationOptions options_;
   std::vector<LabelledImage> waiting_;
+  size_t at_once_ = kFirstImages;
   std::vector<Found> found_;  // for each of them
   WorstMistakes worst_;
   Evaluation result_;

@@ -12,6 +12,7 @@
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_files.h"
 #include "tools/cli/model_options.h"
+#include "tools/cli/progress.h"
 #include "tools/cli/word_options.h"
 #include "tools/heads/output.h"
 #include "tools/output/file.h"
@@ -95,6 +96,8 @@ struct Inspection {
   patch::DecodeOptions decoding;
   interpret::HeadReportBuilder builder;
   std::mutex mutex;  ///< of the builder, and of messages
+  ProgressLine line;
+  size_t done = 0;  ///< images
   bool failed = false;
 };
 
@@ -131,9 +134,14 @@ void inspect_all(Inspection& inspection, const std::vector<std::string>& files, 
       inspect_image(inspection, runner, files[i], i < measured);
     } catch (const Error& error) {
       const std::lock_guard lock(inspection.mutex);
+      inspection.line.clear();
       write_message(printable(error.what()));
       inspection.failed = true;
     }
+    const std::lock_guard lock(inspection.mutex);
+    ++inspection.done;
+    inspection.line.update(
+        [&](size_t) { return count_text("heads of images", inspection.done, files.size()); });
   });
 }
 
@@ -179,8 +187,10 @@ int run(const cxxopts::ParseResult& arguments) {
                         .network = network ? &*network : nullptr,
                         .decoding = settings.model.decoding(&budget),
                         .builder = interpret::HeadReportBuilder(classifier.config()),
-                        .mutex = {}};
+                        .mutex = {},
+                        .line = ProgressLine()};
   inspect_all(inspection, files, settings.importance_images);
+  inspection.line.clear();
   const NamedReport named{
       shown_model(settings.model.model, classifier) +
           (merged == 0 ? "" : ", merging " + std::to_string(merged) + " tokens after each layer"),

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
@@ -30,6 +31,22 @@ json evaluated(const std::string& data) {
   const Finished finished = run({"eval", "-m", kModel, "--json", data});
   EXPECT_EQ(finished.status, 0) << finished.err;
   return finished.out.empty() ? json{} : json::parse(finished.out);
+}
+
+TEST(EvalProgram, SaysThatItWasStoppedAndWritesNothing) {
+  const Folder folder;
+  for (int i = 0; i < 2000; ++i)
+    put_picture(folder.path("data/goldfish/" + std::to_string(i) + ".png"));
+  const std::string report = folder.path("report");
+  Call call;
+  call.arguments = {"eval", "-m", kModel, "--threads", "1", "-o", report, folder.path("data")};
+  Running running(call);
+  while (!fs::exists(report) && !running.ends_within(std::chrono::seconds(0))) continue;
+  running.send(SIGINT);
+  const Finished finished = running.wait();
+  EXPECT_EQ(finished.status, 128 + SIGINT);
+  EXPECT_THAT(finished.err, HasSubstr("nothing was written"));
+  EXPECT_FALSE(fs::exists(report + "/index.html"));
 }
 
 TEST(EvalProgram, MatchesClassFoldersByNameWordnetIdAndIndex) {
