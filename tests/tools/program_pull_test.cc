@@ -238,7 +238,8 @@ TEST_F(Pull, TakesTheOnlyWeightFileOfAnUnusualName) {
 TEST_F(Pull, SendsNoRequestOffline) {
   const std::string message = kName +
                               ": is not in the cache, and nothing is fetched offline "
-                              "(--offline or HF_HUB_OFFLINE)";
+                              "(--offline or HF_HUB_OFFLINE); -m also takes a folder that was "
+                              "copied from another machine";
   expect_refusal(vit({"pull", "--offline", kName}), message);
   offline = "1";
   expect_refusal(pull(), message);

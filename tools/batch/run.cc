@@ -143,9 +143,10 @@ class RowRun {
     if (done_.first_difference() == 0 || difference_noted_) return;
     difference_noted_ = true;
     if (!settings_.quiet)
-      write_message(settings_.output.string() + ": the inputs are not those of the earlier run, " +
-                    "from row " + std::to_string(done_.first_difference()) +
-                    " on; its rows stay, new inputs are appended");
+      write_message(
+          settings_.output.string() +
+          ": files were added or removed since the earlier run; all its rows are kept, new files "
+          "are appended");
   }
 
   std::optional<Row> work(Input input) const {

@@ -215,7 +215,7 @@ int pull(const std::string& name, const std::string& revision, bool offline) {
     const auto found = weights::find_downloaded(hub, revision);
     if (!found)
       fail(hub, ": is not in the cache, and nothing is fetched offline (--offline or ",
-           "HF_HUB_OFFLINE)");
+           "HF_HUB_OFFLINE); -m also takes a folder that was copied from another machine");
     write_output(hub + " is in " + printable(found->string()) + "\n");
     return 0;
   }

@@ -118,8 +118,9 @@ TEST(Resume, AppendsNewInputsAndKeepsRowsOfRemovedOnes) {
   std::erase(call.arguments, "--quiet");
   const Finished finished = run(call);
   EXPECT_EQ(finished.status, 0);
-  EXPECT_THAT(finished.err,
-              HasSubstr("the inputs are not those of the earlier run, from row 2 on"));
+  EXPECT_THAT(
+      finished.err,
+      HasSubstr("files were added or removed since the earlier run; all its rows are kept"));
   EXPECT_THAT(finished.err, HasSubstr("7 rows, 1 of a file that is no longer among the inputs"));
   const auto rows = rows_of(read_file(output));
   ASSERT_THAT(rows, SizeIs(7));
