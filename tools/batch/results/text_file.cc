@@ -21,8 +21,9 @@ namespace {
 
 constexpr std::size_t kReadSize = std::size_t{1} << 18;
 constexpr std::size_t kPendingSize = std::size_t{1} << 20;
-/// Of a row or of the columns' names: more than the largest models' classes take.
-constexpr std::size_t kMostRecord = std::size_t{32} << 20;
+/// Of a row or of the columns' names: more than the features of all patches of large models take. A
+/// row without an end is refused before the buffer doubles from 32 MB.
+constexpr std::size_t kMostRecord = (std::size_t{32} << 20) - kReadSize;
 constexpr int kBetweenLooks = 100;                // ms between checks of the stop flag
 constexpr auto kGrace = std::chrono::seconds(1);  // for a reader, after a stop signal
 
@@ -195,6 +196,8 @@ bool TextFile::read_more() {
   const std::size_t had = buffer_.size();
   // The more of a record there is, the more is read: its end is searched from its start each time.
   const std::size_t more = std::max(kReadSize, had);
+  // Reserved once for a long row: growing step by step would leave a second copy in the heap.
+  if (had > kReadSize) buffer_.reserve(2 * kMostRecord);
   buffer_.resize(had + more);
   ssize_t count = 0;
   do count = ::read(file_, buffer_.data() + had, more);
