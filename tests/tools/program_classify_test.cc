@@ -195,7 +195,11 @@ TEST(Classify, TakesFileNamesOfAnyBytes) {
     EXPECT_EQ(text.status, 0) << text.err;
     EXPECT_THAT(text.out, StartsWith(folder.path(as_text) + "\n"));
     const Finished json = classify("timm_vit", {"--json", path});
-    EXPECT_EQ(nlohmann::json::parse(json.out)["images"][0]["file"], folder.path(as_json));
+    const auto image = nlohmann::json::parse(json.out)["images"][0];
+    EXPECT_EQ(image["file"], folder.path(as_json));
+    EXPECT_EQ(image.contains("file_hex"), as_json != name) << "only where the name is lost";
+    EXPECT_THAT(image.value("file_hex", std::string("636166e92e706e67")),
+                testing::EndsWith("636166e92e706e67"));
   }
 }
 

@@ -1,4 +1,5 @@
 #include "tools/output/json.h"
+#include "tools/output/path_text.h"
 #include "tools/output/predictions.h"
 
 namespace vit::tools {
@@ -38,7 +39,7 @@ std::string json_opening(std::string_view model, const Recipe& recipe, const std
 
 std::string json_image(const ImageResult& result, bool with_logits) {
   Json json;
-  json["file"] = result.file;
+  put_path(json, "file", result.file);
   if (!result.error.empty()) {
     json["error"] = result.error;
     return dump(json);

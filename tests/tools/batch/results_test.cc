@@ -13,6 +13,7 @@
 #include "tools/batch/results/record.h"
 #include "tools/output/csv.h"
 #include "tools/output/lock.h"
+#include "tools/output/path_text.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

@@ -7,12 +7,12 @@
 #include <unordered_map>
 
 #include "tools/batch/exports/page_parts.h"
-#include "tools/batch/results/record.h"
 #include "tools/batch/results/shard.h"
 #include "tools/draw/thumbnail.h"
 #include "tools/output/file.h"
 #include "tools/output/format.h"
 #include "tools/output/html.h"
+#include "tools/output/path_text.h"
 #include "tools/output/reason.h"
 #include "vit/base/error.h"
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "tools/batch/results/record.h"
 #include "tools/output/parquet.h"
+#include "tools/output/path_text.h"
 #include "vit/base/atomic_file.h"
 
 namespace vit::tools {

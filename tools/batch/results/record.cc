@@ -9,7 +9,7 @@
 #include "tools/output/csv.h"
 #include "tools/output/json.h"
 #include "tools/output/json_depth.h"
-#include "tools/output/unicode.h"
+#include "tools/output/path_text.h"
 
 namespace vit::tools {
 namespace {
@@ -101,8 +101,7 @@ std::string json_record(const RowShape& shape, const Row& row,
   const std::string& path = row.input.path;
   Json json;
   json["number"] = row.input.number;
-  json["path"] = path;
-  if (!is_utf8(path)) json["path_hex"] = to_hex(path);
+  put_path(json, "path", path);
   json["status"] = row.failed() ? kFailed : kOk;
   if (const std::string remark = row.remark(); !remark.empty()) json["reason"] = remark;
   add_stamp(shape, row, json);
@@ -271,46 +270,6 @@ std::size_t record_end(TextFormat format, std::string_view text) {
       return at + 1;
   }
   return text.npos;
-}
-
-std::string to_hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    text += kDigits[static_cast<unsigned char>(byte) >> 4];
-    text += kDigits[static_cast<unsigned char>(byte) & 15];
-  }
-  return text;
-}
-
-std::optional<std::string> from_hex(std::string_view digits) {
-  if (digits.size() % 2 != 0) return std::nullopt;
-  std::string bytes;
-  for (size_t i = 0; i < digits.size(); i += 2) {
-    unsigned value = 0;
-    const char* end = digits.data() + i + 2;
-    if (std::from_chars(digits.data() + i, end, value, 16).ptr != end) return std::nullopt;
-    bytes += static_cast<char>(value);
-  }
-  return bytes;
-}
-
-bool is_utf8(std::string_view text) {
-  while (!text.empty())
-    if (!take_code_point(text)) return false;
-  return true;
-}
-
-std::string as_utf8(std::string_view text) {
-  std::string valid;
-  while (!text.empty()) {
-    const std::string_view before = text;
-    if (take_code_point(text))
-      valid += before.substr(0, before.size() - text.size());
-    else
-      valid += "\xEF\xBF\xBD";
-  }
-  return valid;
 }
 
 }  // namespace vit::tools

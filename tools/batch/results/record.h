@@ -39,11 +39,4 @@ std::optional<StoredRow> stored_row(TextFormat format, const RowShape& shape,
 /// The end of the first record in `text`, with its line break; npos: it is incomplete.
 std::size_t record_end(TextFormat format, std::string_view text);
 
-/// Bytes as hexadecimal digits, and back; none where they are not.
-std::string to_hex(std::string_view bytes);
-std::optional<std::string> from_hex(std::string_view digits);
-bool is_utf8(std::string_view text);
-/// Bytes that are not UTF-8 become U+FFFD.
-std::string as_utf8(std::string_view text);
-
 }  // namespace vit::tools

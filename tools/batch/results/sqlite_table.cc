@@ -5,10 +5,10 @@
 #include <cstring>
 #include <vector>
 
-#include "tools/batch/results/record.h"
 #include "tools/batch/results/sums.h"
 #include "tools/output/json.h"
 #include "tools/output/json_depth.h"
+#include "tools/output/path_text.h"
 
 namespace vit::tools {
 namespace {

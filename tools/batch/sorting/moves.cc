@@ -10,11 +10,11 @@
 #include <fstream>
 #include <set>
 
-#include "tools/batch/results/record.h"
 #include "tools/batch/results/shard.h"
 #include "tools/output/file.h"
 #include "tools/output/json.h"
 #include "tools/output/json_depth.h"
+#include "tools/output/path_text.h"
 #include "vit/base/atomic_file.h"
 
 namespace vit::tools {
@@ -29,21 +29,6 @@ struct Entry {
   std::string from;  ///< absolute
   std::string to;    ///< below the folder of the journal, which may itself be moved
 };
-
-void put_path(Json& json, const std::string& key, const std::string& path) {
-  json[key] = path;
-  if (!is_utf8(path)) json[key + "_hex"] = to_hex(path);
-}
-
-std::optional<std::string> path_in(const Json& json, const std::string& key) {
-  const auto text = [&](const std::string& name) -> std::optional<std::string> {
-    const auto found = json.find(name);
-    if (found == json.end() || !found->is_string()) return std::nullopt;
-    return found->get<std::string>();
-  };
-  if (const auto hex = text(key + "_hex")) return from_hex(*hex);
-  return text(key);
-}
 
 std::string line_of(const Entry& entry) {
   Json json;

@@ -13,8 +13,8 @@
 #include <optional>
 
 #include "tools/batch/inputs/bytes.h"
-#include "tools/batch/results/record.h"
 #include "tools/batch/results/shard.h"
+#include "tools/output/path_text.h"
 #include "vit/base/atomic_file.h"
 
 namespace vit::tools {
