@@ -152,7 +152,8 @@ std::vector<std::string_view> names_of(const TensorMap& tensors) {
 [[noreturn]] void refuse(const TensorMap& tensors, const std::string& where) {
   std::string known;
   for (const auto& layout : layouts())
-    known += (known.empty() ? "" : ", ") + std::string(layout.name);
+    if (!known.ends_with(layout.name))  // the two layouts of timm follow each other
+      known += (known.empty() ? "" : ", ") + std::string(layout.name);
   std::string names;
   for (const auto& [name, tensor] : tensors) {
     if (names.size() > 200) break;

@@ -247,12 +247,11 @@ TEST_F(AttentionOptions, NumbersBeyondAllBoundsAreAnErrorThatNamesTheLayer) {
 }
 
 TEST_F(AttentionOptions, AModelsNameDoesNotDriveTheTerminal) {
-  ModelConfig config = test::small_config();
-  config.architecture = "evil\033[31m";
-  weights::save(model(), test::random_checkpoint(config));
-  const Finished heads = run({"heads", model(), "--images", folder.path("image.png")});
+  const std::string evil = folder.path("evil\033[31m.safetensors");
+  weights::save(evil, test::random_checkpoint(test::small_config()));
+  const Finished heads = run({"heads", evil, "--images", folder.path("image.png")});
   ASSERT_EQ(heads.status, 0) << heads.err;
-  EXPECT_THAT(heads.out, testing::StartsWith("evil\\x1b[31m: 3 layers of 3 heads"));
+  EXPECT_THAT(heads.out, testing::StartsWith("evil\\x1b[31m.safetensors: 3 layers of 3 heads"));
 }
 
 TEST_F(AttentionOptions, NoPlantedLinkIsFollowed) {

@@ -38,8 +38,8 @@ TEST(HostileResults, AreNotReadWithoutEndWhereARowHasNone) {
       });
     };
     EXPECT_LT(peak_megabytes(read), 64u) << name;
-    EXPECT_EQ(problem, folder.path(name) + ": row 1 is longer than 33292288 bytes: this is no " +
-                           "file of results by vit, or a damaged one");
+    EXPECT_EQ(problem, folder.path(name) + ": row 1 is longer than 33292288 bytes: this is not a " +
+                           "file of results by vit, or it is damaged");
   }
 }
 

@@ -95,7 +95,8 @@ TEST_F(SearchProgram, SaysOnThePageWhichFilesAreMissing) {
   const Finished finished =
       search_index(index_, {"--image", folder_.path("in/3.png"), "-o", folder_.path("a.html")});
   EXPECT_EQ(finished.status, 0) << finished.err;
-  EXPECT_THAT(read_file(folder_.path("a.html")), HasSubstr("copy.png: no such file"));
+  EXPECT_THAT(read_file(folder_.path("a.html")),
+              HasSubstr("<div class=\"none\">no such file</div>"));
 }
 
 TEST_F(SearchProgram, RefusesTextsWithoutATextTower) {
