@@ -28,7 +28,7 @@ async function pictures(page, sheet) {
   assert.equal(await page.locator(".none").count(), sheet.missing);
   if (sheet.pictures !== null) assert.equal(await page.locator("li").count(), sheet.pictures);
   assert.equal(await page.locator("li").count(), await page.locator("a").count() + sheet.missing);
-  if (sheet.missing) assert.match(await page.locator(".none").first().textContent(), /picture-that-is-gone\.png: no such file/);
+  if (sheet.missing) assert.match(await page.locator(".none").first().textContent(), /^no such file$/);
 }
 
 // Links open the picture itself, by pointer and by key, whatever its name.
