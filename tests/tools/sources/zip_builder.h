@@ -26,7 +26,7 @@ struct ZipPart {
 
 inline std::string zip_number(std::uint64_t value, std::size_t count) {
   std::string bytes;
-  for (std::size_t i = 0; i < count; ++i) bytes += static_cast<char>(value >> (8 * i));
+  for (std::size_t i = 0; i < count; ++i, value >>= 8) bytes += static_cast<char>(value);
   return bytes;
 }
 
