@@ -104,6 +104,32 @@ TEST(AttentionMaps, AMergedTokenLooksAsOneAndSharesWhatItReceives) {
       }
 }
 
+TEST(AttentionMaps, ClassLayersReadMergedTokens) {
+  ModelConfig config = test::small_config();
+  config.embedding.prefix = {};
+  config.head.class_layers = 2;
+  config.head.class_mlp_width = 24;
+  const Model model = load_model(test::random_checkpoint(config));
+  Runner runner(model, Recipe{}, {.merge_tokens = 3});
+  fill_pixels(runner);
+  const AttentionMaps maps = capture(runner);
+
+  std::vector<double> patches;  // of each head: the mean over the layers of what patches receive
+  ModelTaps taps;
+  taps.class_layer = [&](size_t, ConstMatrixView attention, ConstMatrixView) {
+    EXPECT_EQ(attention.cols, 1u + 16u - 3u * 3u);
+    patches.resize(attention.rows);
+    for (size_t r = 0; r < attention.rows; ++r) patches[r] += (1.0 - attention(r, 0)) / 2.0;
+  };
+  runner.logits(&taps);
+  ASSERT_EQ(maps.pooling.rows(), patches.size());
+  ASSERT_EQ(maps.pooling.cols(), 16u);
+  for (size_t r = 0; r < patches.size(); ++r) {
+    const auto row = maps.pooling.view().row_span(r);
+    EXPECT_NEAR(std::accumulate(row.begin(), row.end(), 0.0), patches[r], 1e-5);
+  }
+}
+
 std::vector<float> answer_of(const Model& model, const std::vector<HeadId>& disabled = {}) {
   Runner runner(model, Recipe{}, {.disabled_heads = disabled});
   fill_pixels(runner);

@@ -74,11 +74,12 @@ void check_finite(const AttentionMaps& maps) {
 }
 
 /// Class layers pool by attention one after the other: the mean of what each gives to the patches.
-void add_class_layer(ConstMatrixView attention, AttentionMaps& maps, size_t layers) {
-  if (maps.pooling.empty()) maps.pooling = Matrix(attention.rows, maps.tokens());
-  const float share = 1.0f / static_cast<float>(layers);
-  for (size_t r = 0; r < attention.rows; ++r)
-    for (size_t i = 0; i < maps.tokens(); ++i) maps.pooling(r, i) += share * attention(r, 1 + i);
+/// Column 0 is the class token's.
+void add_class_layer(ConstMatrixView attention, const Merged& merged, AttentionMaps& maps) {
+  const Matrix all =
+      over_all_tokens(attention.col_range(1, attention.cols - 1), merged, maps.tokens());
+  if (maps.pooling.empty()) maps.pooling = Matrix(all.rows(), all.cols());
+  for (size_t i = 0; i < all.size(); ++i) maps.pooling.data()[i] += all.data()[i];
 }
 
 }  // namespace
@@ -138,9 +139,12 @@ AttentionMaps capture(Runner& runner) {
     maps.pooling = over_all_tokens(pooling, merged, maps.tokens());
   };
   taps.class_layer = [&](size_t, ConstMatrixView attention, ConstMatrixView) {
-    add_class_layer(attention, maps, model.config.head.class_layers);
+    add_class_layer(attention, merged, maps);
   };
   const std::span<const float> output = runner.logits(&taps);
+  if (const size_t layers = model.config.head.class_layers; layers > 1)
+    for (size_t i = 0; i < maps.pooling.size(); ++i)
+      maps.pooling.data()[i] /= static_cast<float>(layers);
   maps.output.assign(output.begin(), output.end());
   check_finite(maps);
   return maps;

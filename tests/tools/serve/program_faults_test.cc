@@ -133,7 +133,8 @@ TEST(ServeFaults, ImageBombsAreRefusedByTheirHeads) {
   // Many at a time are no more than one after the other.
   const Answer many = served.ask(form("/v1/classify", {{"a", png}, {"b", png}, {"c", png}}));
   EXPECT_EQ(many.status, 200);
-  for (const Json& one : Json::parse(many.body)["images"])
+  const Json answers = Json::parse(many.body);
+  for (const Json& one : answers["images"])
     EXPECT_THAT(one["error"].get<std::string>(), HasSubstr("too large: 60000x60000"));
   expect_normal(served);
 }
