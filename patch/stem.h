@@ -1,5 +1,5 @@
-/// Convolutions whose kernels do not overlap, in front of the patch kernel (MobileCLIP-B). They see
-/// one patch at a time, so that everything behind them sees patches as ever.
+/// Convolutions whose kernels do not overlap, in front of the patch kernel (MobileCLIP-B). Each
+/// sees one patch at a time, so the rest of the model needs no change.
 #pragma once
 
 #include "vit/base/matrix.h"
