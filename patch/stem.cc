@@ -25,19 +25,28 @@ void cut(ConstMatrixView patches, MatrixView squares) {
 
 }  // namespace
 
-void apply_stem(const PatchStem& stem, MatrixView patches, const Execution& execution) {
+StemScratch::StemScratch(const PatchStem& stem, size_t patches) {
+  if (stem.empty()) return;
+  const size_t channels = stem.pixels.out, quarters = patches * kPlaces;
+  squares = Matrix(quarters * kPlaces, stem.pixels.in);
+  inner = Matrix(quarters, kPlaces * channels);
+  outer = Matrix(quarters, channels);
+}
+
+void apply_stem(const PatchStem& stem, MatrixView patches, StemScratch& scratch,
+                const Execution& execution) {
   if (stem.empty()) return;
   const size_t channels = stem.pixels.out, quarters = patches.rows * kPlaces;
   assert(patches.cols == kChannels * kPatch * kPatch && patches.cols == kPlaces * channels);
-  Matrix squares(quarters * kPlaces, stem.pixels.in);
-  Matrix inner(quarters, kPlaces * channels), outer(quarters, channels);
-  cut(patches, squares);
+  assert(scratch.outer.rows() == quarters && scratch.outer.cols() == channels);
+  cut(patches, scratch.squares);
   const Epilogue gelu{.activation = Activation::kGelu};
-  apply(stem.pixels, squares, {inner.data(), quarters * kPlaces, channels}, gelu, execution.pool);
-  apply(stem.places, inner, outer, gelu, execution.pool);
+  const MatrixView places{scratch.inner.data(), quarters * kPlaces, channels};
+  apply(stem.pixels, scratch.squares, places, gelu, execution.pool);
+  apply(stem.places, scratch.inner, scratch.outer, gelu, execution.pool);
   for (size_t r = 0; r < quarters; ++r)
     for (size_t c = 0; c < channels; ++c)
-      patches(r / kPlaces, c * kPlaces + r % kPlaces) = outer(r, c);
+      patches(r / kPlaces, c * kPlaces + r % kPlaces) = scratch.outer(r, c);
 }
 
 }  // namespace vit::patch

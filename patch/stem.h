@@ -17,8 +17,18 @@ struct PatchStem {
   bool empty() const { return pixels.empty(); }
 };
 
+/// What the two convolutions read and write for N patches; empty without a stem.
+struct StemScratch {
+  StemScratch(const PatchStem& stem, size_t patches);
+
+  Matrix squares;  ///< [16·N, 3·4·4] pixels
+  Matrix inner;    ///< [4·N, 4·C] outputs of the first
+  Matrix outer;    ///< [4·N, C] outputs of the second
+};
+
 /// patches [N, 3·16·16] become as many numbers of the stem: channel after channel, 2x2 places each.
 /// Nothing happens without a stem.
-void apply_stem(const PatchStem& stem, MatrixView patches, const Execution& execution = {});
+void apply_stem(const PatchStem& stem, MatrixView patches, StemScratch& scratch,
+                const Execution& execution = {});
 
 }  // namespace vit::patch

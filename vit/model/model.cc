@@ -42,6 +42,7 @@ ModelWorkspace::ModelWorkspace(const Model& model, size_t merge_tokens)
              model.config.embedding.image_height * model.config.embedding.image_width),
       patches(model.config.embedding.grid().count(), model.config.embedding.patch_size()),
       tokens(model.config.embedding.tokens(), model.config.encoder.width),
+      stem(model.embedding.stem, model.config.embedding.grid().count()),
       encoder(larger_of(workspace_shape(model.encoder, model.config.embedding.tokens()),
                         workspace_shape(model.head, model.config.embedding.tokens()))) {
   if (merge_tokens == 0) return;

@@ -44,6 +44,7 @@ struct ModelWorkspace {
   Matrix pixels;   ///< [3, H·W]
   Matrix patches;  ///< [N, 3·P·P]
   Matrix tokens;   ///< [T, D]
+  patch::StemScratch stem;
   Workspace encoder;
   HeadScratch head;
   std::optional<TokenMerge> merge;  ///< sizes and sources of the last image's tokens

@@ -87,7 +87,7 @@ struct Runner::State {
     if (taps != nullptr && taps->pixels) taps->pixels(workspace.pixels);
     patch::patchify(workspace.pixels, embedding.image_width, embedding.patch_height,
                     embedding.patch_width, workspace.patches);
-    patch::apply_stem(model.embedding.stem, workspace.patches, execution);
+    patch::apply_stem(model.embedding.stem, workspace.patches, workspace.stem, execution);
     patch::embed(model.embedding, workspace.patches, workspace.tokens, execution);
     if (taps != nullptr && taps->tokens) taps->tokens(workspace.tokens);
     return vit::encode(model.encoder, workspace.tokens, resources(),
