@@ -34,7 +34,8 @@ void add_model_options(cxxopts::Options& options) {
            "attention heads (3); with --from: those of a weight file that does not store them",
            text(), "N"},
           {"mlp-ratio", "ratio of the MLP's width to that of the tokens (4)", text(), "X"},
-          {"pool", "pooling: mean (of the tokens) or class (a class token)", text(), "WHAT"},
+          {"pool", "pooling: mean (of the tokens), class (a class token) or class-and-mean", text(),
+           "WHAT"},
           {"init", "initialisation: mimetic or plain", text(), "HOW"},
       });
 }

@@ -159,7 +159,7 @@ Shape parse_shape(const Reader& read) {
              .heads = known.encoder.heads,
              .mlp_ratio = static_cast<double>(known.encoder.mlp_width) /
                           static_cast<double>(known.encoder.width),
-             .class_token = known.head.pooling == Pooling::kClass};
+             .pooling = known.head.pooling};
   }
   if (read.given("from")) shape.image_size = shape.heads = 0;
   read.count("image-size", 1, 4096, shape.image_size);
@@ -169,8 +169,10 @@ Shape parse_shape(const Reader& read) {
   read.count("heads", 1, 256, shape.heads);
   read.number("mlp-ratio", 0.1, 32.0, shape.mlp_ratio);
   if (read.given("pool"))
-    shape.class_token =
-        parse_choice<bool>("--pool", read.text("pool"), {{"mean", false}, {"class", true}});
+    shape.pooling = parse_choice<Pooling>("--pool", read.text("pool"),
+                                          {{"mean", Pooling::kMean},
+                                           {"class", Pooling::kClass},
+                                           {"class-and-mean", Pooling::kClassAndMean}});
   if (!read.given("from")) check_sizes(shape);
   return shape;
 }
@@ -337,9 +339,9 @@ ModelConfig new_model(const Shape& shape, size_t classes) {
   c.encoder.mlp_width =
       static_cast<size_t>(std::lround(shape.mlp_ratio * static_cast<double>(shape.width)));
   if (plain) {
-    c.embedding.prefix =
-        shape.class_token ? std::vector{PrefixToken::kClass} : std::vector<PrefixToken>{};
-    c.head.pooling = shape.class_token ? Pooling::kClass : Pooling::kMean;
+    c.embedding.prefix = shape.pooling == Pooling::kMean ? std::vector<PrefixToken>{}
+                                                         : std::vector{PrefixToken::kClass};
+    c.head.pooling = shape.pooling;
   }
   c.head.classes = classes;
   c.embedding.position_grid = c.embedding.grid();

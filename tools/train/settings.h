@@ -34,7 +34,7 @@ struct Shape {
   size_t depth = 6;
   size_t heads = 3;  ///< 0 for an existing model: those that its file says
   double mlp_ratio = 4.0;
-  bool class_token = false;  ///< pooling by a class token instead of the mean
+  Pooling pooling = Pooling::kMean;
 };
 
 struct TrainSettings {
