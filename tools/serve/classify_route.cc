@@ -67,7 +67,9 @@ std::vector<float> output_of(Classification& work, const PixelLimits& limits, Ru
 
 void classify_one(const ServedModel& model, const PixelLimits& limits, Runner& runner,
                   std::pair<Classification*, size_t> which) {
-  const auto [work, index] = which;
+  // Clang 14 captures no structured bindings.
+  Classification* const work = which.first;
+  const size_t index = which.second;
   const ClassifySettings& settings = work->settings;
   ImageResult& result = work->results[index];
   result.logits = output_of(*work, limits, runner, index);
