@@ -105,7 +105,7 @@ std::vector<TokenMap> relevance_maps(const Classifier& classifier, const ImageAn
     const bool named = classes[i] < classifier.labels().size();
     const std::string label =
         named ? classifier.labels()[classes[i]] : "class " + std::to_string(classes[i]);
-    // Side by side, a map is called after its class.
+    // Several classes side by side: each map is labelled with its class.
     if (classes.size() > 1)
       maps.push_back({"relevance", label, std::move(found[i])});
     else

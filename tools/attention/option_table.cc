@@ -29,8 +29,7 @@ struct OptionUse {
   bool look = false;
 };
 
-// --merge-tokens and --precision are checked separately, see
-// check_arithmetic().
+// --merge-tokens and --precision are checked separately, see check_arithmetic().
 constexpr std::array kUses{
     OptionUse{"method", kMaps | kMatrix},
     OptionUse{"layer", kAttention | kMatrix},
@@ -79,9 +78,8 @@ void check_arithmetic(const cxxopts::ParseResult& arguments, const ChosenView& c
   const bool of_model = view == View::kPositions || view == View::kFilters;
   if (arguments.count("merge-tokens") && view == View::kRelevance)
     fail_usage(
-        "--merge-tokens leaves no gradient of its own to each patch, which relevance needs; "
-        "expected "
-        "--method attention or rollout");
+        "relevance needs a gradient for each patch, which merged patches do not have; with "
+        "--merge-tokens expected --method attention or rollout");
   const bool int8 =
       arguments.count("precision") && arguments["precision"].as<std::string>() == "int8";
   if (int8 && (view == View::kRelevance || view == View::kPage))

@@ -1,5 +1,4 @@
-/// Which options of vit attention apply to which view. An option without effect is
-/// refused.
+/// Which options of vit attention apply to which view. An option without effect is refused.
 #pragma once
 
 #include <cxxopts.hpp>

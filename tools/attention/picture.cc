@@ -55,7 +55,7 @@ std::string said(const Prediction& prediction) {
          formatted("%.1f%%", 100.0 * static_cast<double>(prediction.probability));
 }
 
-/// A map of a class is called after it, not after the answer.
+/// The title of a map of a class is that class, not the model's answer.
 Heading heading_of(const std::string& model, const ImageAnalysis& analysis, const TokenMap& map) {
   Heading heading{answer_text(model, analysis), model};
   if (!map.target) return {heading.title, model + ", " + map.layer + ", " + map.head};
@@ -107,7 +107,7 @@ size_t tile_edge(size_t cols) {
 
 constexpr TextLook kTileLook{.height = 10.0, .colour = kFaintInk};
 
-/// The arrangement of a sheet: the longer of layers and heads goes across.
+/// The arrangement of a sheet: of layers and heads, the larger number goes across.
 struct SheetPlan {
   size_t layers = 0;
   size_t heads = 0;
@@ -135,7 +135,7 @@ std::string head_label(const TokenMap& map) {
   return map.target ? said(*map.target) : map.head;
 }
 
-/// Names of the rows of tiles; none where one row needs no name.
+/// Names of the rows of tiles; empty if there is one row, which needs no name.
 std::vector<std::string> row_names(const MapSheet& sheet, const SheetPlan& plan) {
   std::vector<std::string> names;
   if (plan.layers_across()) {

@@ -16,10 +16,9 @@ Picture draw_maps(const std::string& model, const ImageAnalysis& analysis, const
 Picture draw_matrices(const std::string& model, const ImageAnalysis& analysis,
                       const std::vector<std::vector<TokenMatrix>>& sheet, const LookSettings& look);
 
-/// Colours from 0 to the largest number below the percentile, of patches alone.
+/// Colours from 0 to the percentile of the patches (prefix tokens do not count).
 ColourScale scale_for(std::span<const float> patches, const LookSettings& look);
-/// Starts at the smallest number for rollout, which gives something to every patch; else at
-/// 0.
+/// The same, but for rollout from the smallest number: it gives some weight to every patch.
 ColourScale scale_for(std::span<const float> patches, const TokenMap& map,
                       const LookSettings& look);
 

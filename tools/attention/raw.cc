@@ -67,8 +67,8 @@ std::string maps_npy(const ImageAnalysis& analysis, const MapSheet& sheet) {
   const size_t heads = sheet.rows.front().size();
   for (const auto& row : sheet.rows)
     if (row.size() != heads)
-      fail("an .npy array needs as many heads in every row, but '", row.front().layer, "' has ",
-           row.size(), " and '", sheet.rows.front().front().layer, "' has ", heads,
+      fail("an .npy array needs the same number of heads in every row, but '", row.front().layer,
+           "' has ", row.size(), " and '", sheet.rows.front().front().layer, "' has ", heads,
            "; give a name that ends in .json");
   return npy_bytes(numbers,
                    sheet_shape(sheet.rows.size(), sheet.rows.front().size(), grid.rows, grid.cols));

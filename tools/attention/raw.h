@@ -13,7 +13,7 @@ std::string maps_npy(const ImageAnalysis& analysis, const MapSheet& sheet);
 /// [T, T], or [layers, heads, T, T].
 std::string matrices_npy(const std::vector<std::vector<TokenMatrix>>& sheet);
 
-/// Names, sizes, answers, and for each map its patches row by row with the prefix tokens apart.
+/// Names, sizes, answers, and for each map its prefix tokens and its patches row by row.
 std::string maps_json(const std::string& model, const ImageAnalysis& analysis,
                       const MapSheet& sheet);
 std::string matrices_json(const std::string& model, const ImageAnalysis& analysis,

@@ -142,7 +142,9 @@ void check(const AttentionSettings& settings) {
     fail_usage("no image given, expected files or folders, or - for one on standard input");
   check_standard_input(settings.files);
   if (settings.output.empty())
-    fail_usage("no output given, expected -o FILE that ends in .png, .jpg, .html, .npy or .json");
+    fail_usage(
+        "no output given, expected -o FILE that ends in .png, .jpg, .svg, .pdf, .html, .npy or "
+        ".json");
   if (settings.kind == FileKind::kPage && settings.sheet != Sheet::kMap)
     fail_usage(
         "an .html output holds every layer and head already; give a picture's name for "

@@ -28,7 +28,7 @@ struct MapSettings {
   bool all_heads = false;
   std::optional<size_t> head;  ///< unset: the heads are fused
   interpret::HeadFusion fusion = interpret::HeadFusion::kMean;
-  std::optional<interpret::Query> query;  ///< unset: the one that the answer is made from
+  std::optional<interpret::Query> query;  ///< unset: the token that the answer comes from
   double discard = 0.0;
   size_t start_layer = 0;
   /// The classes that relevance explains, by label or number; empty: the first answer.

@@ -162,8 +162,8 @@ TEST(Attention, SaysThatMergedTokensHaveNoRelevanceOfTheirOwn) {
     EXPECT_THAT(
         finished.err,
         HasSubstr(
-            "vit: --merge-tokens leaves no gradient of its own to each patch, which relevance "
-            "needs; expected --method attention or rollout\n"));
+            "vit: relevance needs a gradient for each patch, which merged patches do not have; "
+            "with --merge-tokens expected --method attention or rollout\n"));
   }
 }
 

@@ -217,8 +217,8 @@ TEST_F(AttentionOptions, APoolWithFewerHeadsThanTheLayersIsDrawn) {
   const Shown array = show({"--grid"}, ".npy");
   EXPECT_EQ(array.finished.status, 1);
   EXPECT_EQ(array.finished.err,
-            "vit: an .npy array needs as many heads in every row, but 'pool' has 3 and 'layer 0' "
-            "has 6; give a name that ends in .json\n");
+            "vit: an .npy array needs the same number of heads in every row, but 'pool' has 3 and "
+            "'layer 0' has 6; give a name that ends in .json\n");
 }
 
 TEST_F(AttentionOptions, NumbersBeyondAllBoundsAreAnErrorThatNamesTheLayer) {

@@ -65,7 +65,8 @@ TEST(AttentionSettings, LeaveTheMethodOpenWhereNothingIsAskedFor) {
 
 TEST(AttentionSettings, SayWhatIsWrong) {
   EXPECT_EQ(message_of({"-m", "m", "a.jpg"}),
-            "no output given, expected -o FILE that ends in .png, .jpg, .html, .npy or .json");
+            "no output given, expected -o FILE that ends in .png, .jpg, .svg, .pdf, .html, .npy or "
+            ".json");
   EXPECT_EQ(message_of({"-m", "m", "-o", "a.png"}),
             "no image given, expected files or folders, or - for one on standard input");
   EXPECT_EQ(
@@ -127,10 +128,9 @@ TEST(AttentionSettings, RefuseAnOptionThatWouldChangeNothing) {
             "relevance is computed in f32; with --precision int8 the answer shown with it would "
             "differ from it; expected --precision f32, or a picture of --method attention or "
             "rollout");
-  EXPECT_EQ(
-      message({"--merge-tokens", "4"}),
-      "--merge-tokens leaves no gradient of its own to each patch, which relevance needs; expected "
-      "--method attention or rollout");
+  EXPECT_EQ(message({"--merge-tokens", "4"}),
+            "relevance needs a gradient for each patch, which merged patches do not have; with "
+            "--merge-tokens expected --method attention or rollout");
 }
 
 TEST(AttentionSettings, ReadHeadsToAblate) {
