@@ -35,7 +35,7 @@ constexpr std::string_view kExamples =
     "  mpirun -n 4 vit batch -m deit_tiny_patch16_224 photos/ -o classes.csv && vit join "
     "classes.csv\n";
 
-constexpr int kStopped = 128;  // exit status, with the number of the signal
+constexpr int kStopped = 128;  // plus the number of the signal: exit status of a stopped run
 
 struct BatchSettings {
   std::optional<ExportKind> exported;  ///< made from the rows when they are complete
@@ -144,7 +144,7 @@ void choose_export(BatchSettings& settings) {
   if (run.shard)
     fail_usage("part ", run.shard->index, " of ", run.shard->count, " (", run.shard->source,
                ") cannot be a ", run.output.extension().string(),
-               ", expected -o FILE.csv, .jsonl or .db; `vit export` makes it of the joined file");
+               ", expected -o FILE.csv, .jsonl or .db; `vit export` makes it from the joined file");
   settings.exported_to = run.output;
   run.shown = run.output.string();
   run.output = rows_of_export(run.output);
@@ -225,7 +225,7 @@ void sort_earlier(const BatchSettings& settings, const Json& header, Sorting& so
   if (!sorting.problem().empty()) write_message(sorting.problem());
 }
 
-/// The exit status: `status`, that of the run, if it is made.
+/// Returns `status`, the exit status of the run, unless a signal stops the export.
 int write_export(const BatchSettings& settings, int status) {
   const StopSignals signals;
   const auto rows = export_rows(find_class_rows(settings.run.output),
@@ -290,7 +290,7 @@ Command batch_command() {
       .summary = "classify whole folders: one row per image, into a file",
       .description =
           "Name the most likely classes of many images: one row per input, even if it cannot be "
-          "read.\nThe same command resumes a run that was stopped.",
+          "read. The same command resumes a run that was stopped.",
       .usage = "[-m MODEL] [OPTION...] INPUT... -o OUT",
       .examples = kExamples,
       .operands = kInputOperands,

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using MegaJson = nlohmann::ordered_json;
 
-/// As MegaDetector writes times, which are those of no zone.
+/// In MegaDetector's format of times, which names no time zone.
 std::string now() {
   const std::time_t seconds = std::time(nullptr);
   std::tm parts{};
@@ -41,7 +41,7 @@ MegaJson classes_of(const StoredRow& row, std::map<std::size_t, std::string>& ca
   return classes;
 }
 
-/// What an earlier classifier has left.
+/// Removes what an earlier classifier has written.
 void clear_classes(MegaJson& images) {
   for (auto& image : images)
     if (const auto found = image.find("detections"); found != image.end() && found->is_array())

@@ -19,11 +19,11 @@ void add_box_options(cxxopts::Options& options);
 std::shared_ptr<const BoxFile> parse_boxes(const cxxopts::ParseResult& arguments,
                                            const InputSettings& inputs);
 
-/// True if the output is a file as MegaDetector's; the rows then go to "OUT.rows.jsonl".
+/// True if the output is a file in MegaDetector's format; the rows then go to "OUT.rows.jsonl".
 bool choose_box_output(RunSettings& run);
 
-/// Writes MegaDetector's file with the classes of the rows. Returns a text about what was done,
-/// such as "out.json: 12 boxes classified, 3 left out". `classifier`: the name of the model.
+/// Writes MegaDetector's file with the classes of the rows. Returns a summary, such as "out.json:
+/// 12 of 12 boxes classified, 3 left out: below 0.2, …". `classifier`: the name of the model.
 std::string write_classified_boxes(const RunSettings& run, const std::string& classifier);
 
 }  // namespace vit::tools

@@ -82,7 +82,7 @@ class Flow {
     return over();
   }
 
-  /// No new input is begun.
+  /// No further input is started.
   void close() {
     const std::lock_guard lock(mutex_);
     close_locked();
@@ -135,7 +135,7 @@ class Flow {
 void list_into(Flow& flow, const PipelineParts& parts) {
   std::exception_ptr problem;
   try {
-    // An exception of the consumer must not be handled by the listing.
+    // An exception must not leave this thread; run_pipeline() rethrows it.
     parts.list([&](Input input) { return flow.put(std::move(input)); });
   } catch (...) {
     problem = std::current_exception();
@@ -163,7 +163,7 @@ void write_all(Flow& flow, const std::atomic<bool>& stop, const PipelineParts& p
   }
 }
 
-/// Workers first: while one of them is missing nothing is listed, so nothing has begun.
+/// Workers first: nothing is listed, and no work begins, until all of them have started.
 void start(std::vector<std::jthread>& threads, Flow& flow, const PipelineSize& size,
            const PipelineParts& parts) {
   try {
@@ -180,7 +180,7 @@ void run_pipeline(const PipelineSize& size, const std::atomic<bool>& stop,
                   const PipelineParts& parts) {
   Flow flow(size.window);
   {
-    std::vector<std::jthread> threads;  // joined before the flow ends, so the flow is closed before
+    std::vector<std::jthread> threads;  // joined here, which needs a closed flow
     try {
       start(threads, flow, size, parts);
       write_all(flow, stop, parts);

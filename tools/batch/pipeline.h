@@ -16,7 +16,7 @@ struct PipelineSize {
 };
 
 struct PipelineParts {
-  /// In a thread of its own: passes inputs on until there are no more, or until told to end.
+  /// In a thread of its own: passes all inputs to `take`, or until that returns false.
   std::function<void(const TakeInput& take)> list;
   /// In any of the workers. An exception ends the run; a bad image is a row. None: `stop` became
   /// true before the input was done.

@@ -68,7 +68,7 @@ void Retry::apply() const {
     before.read_header();
     retried.read_header();
     after.start(header_);
-    // A file may have changed once more since the rows were listed: what was retried counts.
+    // A file may have changed again since the rows were listed; the retried row is used.
     auto again = retried.next();
     while (const auto row = before.next()) {
       if (stop_) return;

@@ -100,7 +100,7 @@ class RowRun {
       fail("no image found: the inputs hold no file that ends in ", data::kImageEndings);
     if (settings_.shard) mark_complete(rows, failed);
     if (!settings_.quiet) say_done(rows, failed);
-    // A shard is only a part: whether everything has failed is known when all parts exist.
+    // A shard is only a part: whether everything failed is known when all parts exist.
     const bool nothing = failed == rows && rows != 0 && !settings_.shard;
     if (nothing && settings_.quiet)
       write_message(output_name() + ": no row succeeded: " + format_count(failed) + " failed");
@@ -300,7 +300,7 @@ std::optional<int> retry_rows(const RunSettings& settings, const RunParts& parts
   again.shard.reset();
   again.keep_numbers = true;
   again.restart = retry.stale(parts.header);
-  if (const auto status = stopped_early()) return status;  // not compared to the end
+  if (const auto status = stopped_early()) return status;  // the comparison may be incomplete
   again.count_inputs = false;                              // they come from the file
   {
     RunParts unsorted = parts;  // rows are sorted after they were replaced
@@ -355,10 +355,10 @@ int run_rows(RunSettings settings, const RunParts& parts) {
   } catch (const Misnumbered& error) {
     if (!settings.quiet)
       write_message(settings.output.string() + ": " + error.what() +
-                    ", not that of its place; all rows are numbered again, from 1 on");
+                    ", which is not its place; all rows are renumbered from 1 on");
     renumber(settings.output, settings.kind, settings.shape);
     if (!std::ranges::all_of(settings.inputs.operands, can_be_read_twice))
-      fail(settings.output.string(), ": its rows were numbered again, and the list of inputs ",
+      fail(settings.output.string(), ": its rows were renumbered, and the list of inputs ",
            "cannot be read twice; run the same command again");
     return run_all(settings, parts, signals);
   }

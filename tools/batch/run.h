@@ -20,7 +20,7 @@ namespace vit::tools {
 struct RunSettings {
   InputSettings inputs;
   std::filesystem::path output;  ///< that of the shard, if there is one
-  std::string shown{};           ///< its name in messages on success; empty: its own
+  std::string shown{};           ///< name of the output in messages on success; empty: `output`
   ResultKind kind = ResultKind::kCsv;
   RowShape shape;
   std::optional<Shard> shard;
@@ -29,7 +29,7 @@ struct RunSettings {
   bool keep_numbers = false;  ///< rows have the numbers of their inputs
   bool count_inputs = true;   ///< for the remaining time
   bool retry_failed = false;
-  bool retry_changed = false;  ///< files that are not what they were when their rows were written
+  bool retry_changed = false;  ///< files that have changed since their rows were written
   bool strict = false;         ///< damaged images are failed rows, and failed rows are a failure
   bool quiet = false;
   PipelineSize size;
@@ -41,15 +41,16 @@ inline constexpr Operands kInputOperands{
     .noun = "input",
     .expected = "folders, files, patterns, .tar, .tar.gz and .zip files, @LIST or -"};
 
-/// -o, --restart, --retry-failed, --changed, --strict, --null as the group "", --batch and --quiet.
+/// --restart, --retry-failed, --changed, --strict, --every, --null, --batch and --quiet, as the
+/// group "Run".
 void add_run_options(cxxopts::Options& options);
-/// Without shape and kind. `threads` 0: all of the machine's.
+/// Without shape and kind. `threads` 0: one per available core.
 RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t threads);
 
 /// Sets the kind of output and the name of a shard's file. Throws a UsageError if they contradict.
 void set_kind(RunSettings& settings, ResultKind kind);
 
-/// The format of the rows, in the shape and the header: that of an existing output, else the
+/// Sets the format of the rows in the settings and the header: that of an existing output, else the
 /// newest.
 void match_output(RunSettings& settings, Json& header);
 

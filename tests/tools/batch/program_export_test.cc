@@ -68,7 +68,7 @@ TEST(Export, IsMadeByABatchThatCanBeResumed) {
   const Finished part = run_into(folder, "s.html", {"--shard", "0/2"});
   EXPECT_EQ(part.status, 2);
   EXPECT_THAT(part.err, HasSubstr("part 0 of 2 (--shard) cannot be a .html, expected -o FILE.csv, "
-                                  ".jsonl or .db; `vit export` makes it of the joined file"));
+                                  ".jsonl or .db; `vit export` makes it from the joined file"));
 }
 
 TEST(Export, RefusesWhatIsNoTable) {

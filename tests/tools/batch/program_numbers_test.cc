@@ -88,9 +88,10 @@ TEST(Numbers, OfAFileByAnEarlierVersionThatRepeatAreCorrected) {
     if (name != std::string("r.npy")) arguments.insert(arguments.end(), {"-k", "2"});
     const Finished finished = run(arguments);
     EXPECT_EQ(finished.status, 0);
-    EXPECT_THAT(finished.err, HasSubstr("vit: " + folder.path(name) +
-                                        ": row 4 has the number 2, not that of its place; all rows "
-                                        "are numbered again, from 1 on\n"));
+    EXPECT_THAT(finished.err,
+                HasSubstr("vit: " + folder.path(name) +
+                          ": row 4 has the number 2, which is not its place; all rows "
+                          "are renumbered from 1 on\n"));
     EXPECT_EQ(read_file(folder.path(list)), whole);
     EXPECT_FALSE(fs::exists(folder.path(std::string(name) + ".new")));
   }
@@ -112,7 +113,7 @@ TEST(Numbers, OfAFileFromAListOnStandardInputAreCorrectedAndNoRowIsLost) {
   const Finished finished = run(call);
   EXPECT_EQ(finished.status, 1);
   EXPECT_EQ(finished.err, "vit: " + output +
-                              ": its rows were numbered again, and the list of inputs cannot be "
+                              ": its rows were renumbered, and the list of inputs cannot be "
                               "read twice; run the same command again\n");
   EXPECT_EQ(read_file(output), whole);
   EXPECT_EQ(run(call).status, 0);

@@ -18,7 +18,7 @@ std::optional<ExportKind> export_kind(const std::filesystem::path& path);
 struct ExportSettings {
   std::filesystem::path output;
   ExportKind kind = ExportKind::kParquet;
-  size_t threads = 0;  ///< 0: all of the machine's
+  size_t threads = 0;  ///< 0: one per available core
   size_t max_pixels = patch::kUsualMaxPixels;
   patch::Exif exif = patch::Exif::kApply;
   bool quiet = false;

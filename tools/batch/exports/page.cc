@@ -26,7 +26,7 @@ constexpr size_t kAtOnce = 256;  // rows whose images are read in parallel
 /// What is known before the first picture is made.
 struct Overview {
   std::uint64_t rows = 0, failed = 0;
-  std::optional<std::string> folder{};  ///< that all paths lie in, with its slash
+  std::optional<std::string> folder{};  ///< contains all paths; ends in a slash
   std::map<std::string, size_t> labels{};
   std::vector<std::string> names{};  ///< of the labels
 
@@ -141,7 +141,7 @@ class Pictures {
     }
   }
 
-  /// By path, size and time, so that a picture is made once.
+  /// Named by a hash of path, size and time, so that each picture is made only once.
   std::string file_of(const Input& input) const {
     const Stamp stamp = stamp_of(input);
     const std::uint64_t hash = path_hash(input.path + '\n' + std::to_string(stamp.bytes) + ' ' +
@@ -165,8 +165,8 @@ class Pictures {
     return to_hex(bytes);
   }
 
-  /// Renamed when it is whole: a killed program must not leave half a picture to be used again.
-  /// Thousands of files are not synced one by one.
+  /// Renamed when it is complete: a later run must not use half a picture. Not synced: there may be
+  /// thousands of files.
   static void write(const fs::path& path, std::string_view bytes) {
     fs::create_directories(path.parent_path());
     const fs::path part = path.string() + ".part";

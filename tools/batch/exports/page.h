@@ -12,13 +12,13 @@ namespace vit::tools {
 
 /// Pictures of larger tables are files in a folder beside the page.
 constexpr std::uint64_t kMostEmbeddedPictures = 1000;
-/// Browsers cannot make a page much higher.
+/// Browsers limit the height of a page.
 constexpr std::uint64_t kMostPageRows = 200'000;
 
 struct PageParts {
   patch::DecodeOptions decoding;
   ThreadPool* pool = nullptr;
-  /// The pictures that are made, of how many.
+  /// Called with the number of pictures made so far, and of all.
   std::function<void(std::uint64_t done, std::uint64_t all)> progress{};
   const std::atomic<bool>* stop = nullptr;  ///< ends the work; nothing is written then
 };
@@ -26,8 +26,8 @@ struct PageParts {
 /// The folder of the pictures of a page that does not embed them.
 std::filesystem::path pictures_of(const std::filesystem::path& page);
 
-/// Whole or not at all; pictures that an earlier call has made are used again if their images have
-/// not changed since. Returns the number of rows. Throws an Error if there are too many.
+/// Writes the whole page or nothing. Pictures of an earlier call are used again if their images
+/// have not changed since. Returns the number of rows. Throws an Error if there are too many.
 std::uint64_t write_page(const ClassRows& source, const std::filesystem::path& output,
                          const PageParts& parts);
 

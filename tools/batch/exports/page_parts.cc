@@ -54,8 +54,8 @@ const std::string_view kResultsStyle = R"css(
 const std::string_view kResultsScript = R"js('use strict';
 (() => {
   const data = JSON.parse(document.getElementById('data').textContent);
-  // A row: number, path, status (0 a class, 1 failed, 2 damaged), remark, picture, facts,
-  // and label and probability of each class, the best first.
+  // A row: number, path, status (0 classified, 1 failed, 2 damaged), remark, picture, facts,
+  // then label and probability of each class, the best first.
   const NUMBER = 0, PATH = 1, STATUS = 2, REMARK = 3, PICTURE = 4, FACTS = 5, BEST = 6, SURE = 7;
   const rows = data.rows, labels = data.labels, gap = 16, text_height = 68;
   const id = name => document.getElementById(name);

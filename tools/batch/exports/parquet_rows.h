@@ -7,7 +7,7 @@
 
 namespace vit::tools {
 
-/// Whole or not at all. Returns the number of rows.
+/// Writes the whole file or nothing. Returns the number of rows.
 std::uint64_t write_parquet(const ClassRows& source, const std::filesystem::path& output);
 
 }  // namespace vit::tools

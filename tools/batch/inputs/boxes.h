@@ -25,22 +25,24 @@ struct BoxSettings {
 
 class BoxFile {
  public:
-  /// Throws an Error if it is not such a file, and one that lists the categories if there is none
-  /// of the wanted name.
+  /// Throws an Error if it is not such a file, or if it has no category of the wanted name; the
+  /// Error then lists those it has.
   explicit BoxFile(BoxSettings settings);
 
   struct Image {
     std::string file;  ///< in the folder
-    /// The wanted ones, with their places, from 1.
+    /// The wanted boxes, each with its place in the image's list, from 1.
     std::vector<std::pair<std::size_t, DetectionBox>> boxes;
   };
 
   const BoxSettings& settings() const { return settings_; }
   const std::vector<Image>& images() const { return images_; }
-  std::size_t count() const { return count_; }        ///< of wanted boxes
-  std::size_t left_out() const { return left_out_; }  ///< of other categories, or too unsure
+  std::size_t count() const { return count_; }  ///< of wanted boxes
+  std::size_t left_out() const {
+    return left_out_;
+  }  ///< of other categories, or below the threshold
   const nlohmann::ordered_json& json() const { return json_; }
-  /// In hexadecimal, of the bytes.
+  /// SHA-256 of the file, in hexadecimal.
   const std::string& digest() const { return digest_; }
 
   /// The place of an image in `images()` and in the file, and that of a box in its list of

@@ -1,4 +1,4 @@
-/// The bytes of inputs, part by part.
+/// Reading the bytes of inputs in parts.
 #pragma once
 
 #include "patch/image/image_bytes.h"
@@ -6,8 +6,8 @@
 
 namespace vit::tools {
 
-/// Of the file, or of the member; of a box those of its image. For one thread. Throws an Error that
-/// starts with the path, for frames of videos, too.
+/// Reads the file or the member of an archive; for a box, the file of its image. For one thread.
+/// Throws an Error that starts with the path, always for a frame of a video.
 patch::ByteSource source_of(const Input& input);
 
 }  // namespace vit::tools

@@ -49,8 +49,8 @@ class Expansion {
     return enter(start, places);
   }
 
-  /// Whether the parts from `first` on take something at or below a path of these names, whatever
-  /// the last `unknown` of them are.
+  /// Whether the parts from `first` on match the first few of `names`, or all of them followed by
+  /// up to `unknown` arbitrary names.
   bool takes(size_t first, const std::vector<std::string>& names, size_t unknown) const {
     Places places;
     add(first, places);
@@ -71,7 +71,8 @@ class Expansion {
   const std::vector<std::string>& parts() const { return parts_; }
 
  private:
-  /// Indices of the parts that the next name may match, in order. The number of parts: a match.
+  /// Indices of the parts that the next name may match, in order; the number of parts stands for a
+  /// complete match.
   using Places = std::vector<size_t>;
 
   void add(size_t place, Places& places) const {

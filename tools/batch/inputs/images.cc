@@ -122,7 +122,7 @@ patch::ByteSource source_of(const Input& input) {
           .read = [file](size_t at, std::span<std::byte> bytes) { return file->read(at, bytes); }};
 }
 
-// As many as an image of its size can need: a member may be said to have gigabytes.
+// Only as many as an image of its size can need: an archive may claim gigabytes for a member.
 std::vector<std::byte> read_bytes(const Input& input) {
   return patch::read_image_bytes(source_of(input));
 }

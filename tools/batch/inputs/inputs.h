@@ -35,7 +35,7 @@ struct Input {
   Member member{};                           ///< of the archive
   std::shared_ptr<patch::Video> video{};     ///< the video of the frame
   std::int64_t milliseconds = 0;             ///< when the frame is shown
-  std::optional<DetectionBox> box{};         ///< the part of the image that counts
+  std::optional<DetectionBox> box{};         ///< the part of the image that is classified
   std::string file{};                        ///< the image of the box
 };
 
@@ -43,7 +43,7 @@ struct InputSettings {
   std::vector<std::string> operands;  ///< files, folders, globs, archives, members of archives,
                                       ///< @list; "-": a list on stdin
   char separator = '\n';              ///< of the names in a list
-  std::int64_t every = 0;  ///< milliseconds between the frames of videos; 0: videos are no inputs
+  std::int64_t every = 0;             ///< milliseconds between the frames of videos; 0: no videos
   std::shared_ptr<const BoxFile> boxes{};  ///< instead of the images of the operands
 };
 
@@ -51,7 +51,7 @@ struct InputSettings {
 using TakeInput = std::function<bool(Input)>;
 
 struct Listed {
-  bool complete = false;       ///< the listing came to its end
+  bool complete = false;       ///< the listing reached its end
   data::SkippedFiles skipped;  ///< of the folders and archives as far as they were listed
 };
 
@@ -69,19 +69,19 @@ void check_operands(const InputSettings& settings);
 /// The input of a row that was written earlier. `stop` ends the search in an archive; the input is
 /// then unusable.
 Input input_of_row(std::uint64_t number, const std::string& path, const std::atomic<bool>& stop);
-/// What is known of the archive and the video that were looked into last.
+/// The archive and the video that were opened last, kept for the next row.
 struct InputFinder {
   MemberFinder members{};
   std::string video_path{};
   std::shared_ptr<patch::Video> video{};
   std::shared_ptr<const BoxFile> boxes{};  ///< where rows may be boxes
 };
-/// Of many rows.
+/// The same, for many rows with one finder.
 Input input_of_row(std::uint64_t number, const std::string& path, const std::atomic<bool>& stop,
                    InputFinder& finder);
 
-/// The bytes of the file, or of the member; of a box those of its image. Throws an Error that
-/// starts with the path, for frames of videos, too.
+/// The bytes of the file or of the member of an archive; for a box, of the file of its image.
+/// Throws an Error that starts with the path, always for a frame of a video.
 std::vector<std::byte> read_bytes(const Input& input);
 patch::Image load_image(const Input& input, const patch::DecodeOptions& options);
 

@@ -15,7 +15,7 @@ struct Stamp {
   std::int64_t time = 0;  ///< of the last change, nanoseconds since 1970; 0: unknown
 };
 
-/// Zeros where there is no file. A member of an archive has the time of the archive.
+/// Zeros if there is no file. A member of an archive has the time of the archive.
 Stamp stamp_of(const Input& input);
 
 enum class Freshness { kSame, kChanged, kGone };
@@ -24,7 +24,7 @@ enum class Freshness { kSame, kChanged, kGone };
 /// of an archive, by the time of the archive. An image with an unknown time counts as the same.
 Freshness freshness_of(std::string_view path, const Stamp& before);
 
-/// "2024-05-17T08:30:00.123456Z", and back; none where it is not such a time.
+/// "2024-05-17T08:30:00.123456Z", and back; none if it is not such a time.
 std::string time_text(std::int64_t nanoseconds);
 std::optional<std::int64_t> parse_time(std::string_view text);
 

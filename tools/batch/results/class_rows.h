@@ -8,7 +8,7 @@
 
 namespace vit::tools {
 
-/// A file of rows with classes, opened as often as it is read.
+/// A file of rows with classes, which may be read several times.
 struct ClassRows {
   std::filesystem::path path;
   ResultKind kind = ResultKind::kCsv;
@@ -16,7 +16,7 @@ struct ClassRows {
   Json header{};
   float least = 0.0f;  ///< --min-probability of the run that wrote it
 
-  /// From its first row.
+  /// Opens it at its first row.
   Results open() const;
 };
 

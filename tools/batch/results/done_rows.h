@@ -23,18 +23,18 @@ class DoneRows {
   DoneRows(Results& results, bool by_place, const std::atomic<bool>& stop)
       : results_(results), by_place_(by_place), stop_(stop) {}
 
-  /// Whether the input has its row, or is no longer needed. Each row counts for one
-  /// input: a path that is listed twice has two rows.
+  /// Whether the input has its row; true for all once `stop` is set. Each row counts for one input:
+  /// a path that is listed twice has two rows.
   bool contains(const Input& input);
 
   std::uint64_t rows() const { return rows_; }
   std::uint64_t failed() const { return failed_; }
   std::uint64_t highest_number() const { return highest_number_; }
-  /// Files that have another size or time than their rows.
+  /// Files whose size or time differs from that in their rows.
   std::uint64_t changed() const { return changed_; }
   /// Whether all of them were read.
   bool ended() const { return ended_; }
-  /// The number of the first row that was not the next one listed, 0: none.
+  /// The place of the first row that is not the input listed at the same place; 0: none.
   std::uint64_t first_difference() const { return first_difference_; }
   /// Rows whose inputs were not listed, once the listing is over.
   std::uint64_t unlisted();

@@ -144,7 +144,7 @@ std::vector<std::string> differences(const Json& stored, const Json& wanted) {
 
 void check_header(const std::filesystem::path& path, Results& results, const std::string& stored,
                   const Json& wanted) {
-  // Compared as text is read: the numbers of both have been converted to text.
+  // Both have been through text, so that equal numbers have been rounded in the same way.
   const auto lines =
       differences(parse_header(path, results, stored), Json::parse(dump(wanted), nullptr, false));
   if (lines.empty()) return;

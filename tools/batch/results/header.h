@@ -1,5 +1,5 @@
-/// The first record of every file of results: model, recipe and options. Only a run with the same
-/// ones may add rows.
+/// The header of a file of results: model, recipe and options. Only a run with the same ones may
+/// add rows.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ std::optional<Shard> take_shard(Json& header);
 /// The header in a file's JSON. Throws an Error if it is not one. `path` is the file.
 Json parse_header(const std::filesystem::path& path, Results& results, const std::string& stored);
 
-/// A number of a JSON object that is not negative, none: it has no such number.
+/// The non-negative integer at `key` of a JSON object; none if there is none.
 std::optional<std::uint64_t> count_in(const Json& object, const char* key);
 
 /// A line for each field that differs: "options.top is 5 in the file, 3 now".

@@ -1,5 +1,5 @@
-/// What made the rows of a CSV or JSONL file, beside it in "FILE.run.json": the file itself has
-/// nothing but rows.
+/// The header of a CSV or JSONL file, in "FILE.run.json" beside it: the file itself has nothing but
+/// rows.
 #pragma once
 
 #include <filesystem>

@@ -26,7 +26,8 @@ std::optional<Marker> read_marker(const std::filesystem::path& output);
 /// `restart` discards it.
 Marker take_marker(const std::filesystem::path& output, bool restart);
 
-/// `numbered` is decided by the marker `before`: a changed listing continues after it.
+/// `numbered` follows from the marker `before`: if the listing has changed, its numbers continue
+/// after those of the earlier one.
 void write_marker(const std::filesystem::path& output, Marker marker, const Marker& before);
 
 }  // namespace vit::tools

@@ -1,8 +1,8 @@
 /// Rows of numbers as a NumPy array, with a list of the rows beside it.
 ///
 ///   OUT.npy         float32, [rows, …]; the row of an input that failed is NaN
-///   OUT.npy.jsonl   a record for each row, in the same order, after the header record, with the
-///                   CRC-32 of its numbers
+///   OUT.npy.jsonl   a record for each row, in the same order, with the CRC-32 of its numbers; the
+///                   header is beside it in OUT.npy.jsonl.run.json
 ///
 /// Numbers are synced before their records, so that every record has its numbers.
 #pragma once
@@ -30,7 +30,7 @@ class NumpyFile {
   void check_damage() const { list_.check_damage(); }
   /// Throws an Error if numbers do not match their checksum.
   std::optional<StoredRow> next();
-  /// next() returns rows whose numbers do not match as failed ones instead.
+  /// Makes next() return such rows as failed ones instead.
   void take_damaged_as_failed() { damaged_fail_ = true; }
   void start(std::string_view header);
   void append(const Row& row);

@@ -17,7 +17,7 @@ enum class TextFormat { kCsv, kJsonl };
 
 /// The names of the columns, which are the first line of CSV; empty for JSONL.
 std::string opening(TextFormat format, const RowShape& shape);
-/// How every such line begins.
+/// The beginning of every such line.
 constexpr std::string_view kFirstColumns = "number,path,status,reason,";
 /// What a line of column names says about the rows, in JSON as in a header.
 std::string header_of_columns(std::string_view line);

@@ -43,10 +43,10 @@ class Results {
   /// For an unexpected header: throws DamagedRows if it, or what was read with it, does not match
   /// the checksums. Nothing can be read afterwards.
   void check_damage();
-  /// The next existing row, as long as nothing was appended. Throws an Error if the rows do not
+  /// The next existing row; not after append(). Throws an Error if the rows do not
   /// match their checksums.
   std::optional<StoredRow> next();
-  /// next() returns damaged rows that can be computed again as failed ones.
+  /// Makes next() return damaged rows that can be computed again as failed ones.
   void take_damaged_as_failed();
 
   /// Empties the file and writes the header.
@@ -54,9 +54,9 @@ class Results {
   void append(const Row& row);
   /// Appends the last row from next() of `other`, of the same kind, with this number.
   void append_stored(Results& other, std::uint64_t number);
-  /// Appended rows survive a kill of this program.
+  /// Afterwards the appended rows survive a kill of this program.
   void flush();
-  /// … and a power failure.
+  /// flush(); afterwards they also survive a power failure.
   void finish();
 
  private:

@@ -27,7 +27,8 @@ struct Row {
   std::string remark() const { return failed() || damage.empty() ? reason : "damaged: " + damage; }
 };
 
-/// Of headers; files of earlier versions have none, and no size and time of the images.
+/// The field "format" of headers. Files of earlier versions do not have it, and their rows have no
+/// size and time of the images.
 inline constexpr std::uint64_t kRowFormat = 2;
 
 /// Columns of a row besides number, path, status and reason.

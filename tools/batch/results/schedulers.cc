@@ -19,7 +19,7 @@ struct Scheduler {
   const char* last = nullptr;
   const char* step = nullptr;  ///< between two indices; null: 1
   size_t base = 0;
-  std::string_view alone{};  ///< the index of a job that is no part of an array
+  std::string_view alone{};  ///< the index of a job that is not part of an array
 };
 
 /// Processes of one job. MPI comes first: its launcher may have been started by srun. In the script

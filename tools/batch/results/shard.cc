@@ -56,8 +56,8 @@ void add_shard_options(cxxopts::Options& options) {
       {
           {"shard", "part I of N, counted from 0, written to OUT-0000I-of-0000N", text(), "I/N"},
           {"shards",
-           "number of parts, for schedulers that set only the index of this one (Kubernetes, PBS); "
-           "1: everything, whatever the scheduler says",
+           "number of parts, for schedulers that set only the index of a part (Kubernetes, PBS); "
+           "1: all inputs, regardless of the scheduler",
            text(), "N"},
       });
 }

@@ -12,7 +12,7 @@
 
 namespace vit::tools {
 
-/// The source of a shard that was typed.
+/// The source of a shard that the command line gives.
 inline constexpr std::string_view kShardOption = "--shard";
 
 struct Shard {
@@ -39,7 +39,7 @@ std::uint64_t path_hash(std::string_view path);
 /// "out.csv" of shard 2 of 7: "out-00002-of-00007.csv".
 std::filesystem::path shard_file(const std::filesystem::path& output, const Shard& shard);
 
-/// The inverse of shard_file(): the output and the shard; none if it is no such name.
+/// The inverse of shard_file(): the output and the shard; none if it is not such a name.
 struct ShardName {
   std::filesystem::path output;
   Shard shard;

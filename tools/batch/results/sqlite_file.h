@@ -24,7 +24,7 @@ namespace vit::tools {
 /// Table "sums": for each transaction the id of its last row and the CRC-32 of its rows.
 class SqliteFile {
  public:
-  /// Touches nothing yet.
+  /// Does not open the database yet.
   SqliteFile(const std::filesystem::path& path, const RowShape& shape, bool read_only = false);
   ~SqliteFile();
   SqliteFile(const SqliteFile&) = delete;
@@ -66,7 +66,7 @@ class SqliteFile {
   std::string cut_short();
   void read_first_sum();
   void read_next_sum();
-  /// Compares where a block ends; `id` is that of the row that was read, or of none.
+  /// Compares the checksums at the end of a block. `id`: of the row just read; none after the last.
   void check_row(std::optional<std::int64_t> id);
   /// The checksum of the rows of this transaction.
   void insert_sum();

@@ -10,7 +10,7 @@ struct sqlite3_stmt;
 
 namespace vit::tools {
 
-/// The columns before those that not every table has.
+/// The columns that every table has; others follow them.
 enum Column { kId, kNumber, kPath, kStatus, kReason, kClass, kLabel, kProbability, kPredictions };
 
 std::string create_table_sql(const RowShape& shape);
@@ -21,9 +21,9 @@ std::string insert_sql(const RowShape& shape);
 
 /// The parameters of insert_sql().
 void bind_row(sqlite3_stmt* insert, const RowShape& shape, const Row& row);
-/// … from a row of select_sql(), with another number.
+/// The same from a row of select_sql(), with another number.
 void bind_stored(sqlite3_stmt* insert, sqlite3_stmt* row, std::uint64_t number);
-/// The row that select_sql() is at.
+/// The current row of select_sql().
 StoredRow read_row(sqlite3_stmt* row, const RowShape& shape);
 
 /// Checksum of the row of select_sql(), continued from `before`.

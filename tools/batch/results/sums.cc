@@ -123,7 +123,7 @@ void BlockSums::start() {
   damage_.clear();
 }
 
-void BlockSums::go_on(int data, std::uint64_t size) {
+void BlockSums::resume(int data, std::uint64_t size) {
   open_to_write();
   lines_.open(path_, std::ios::binary);
   last_ = {};

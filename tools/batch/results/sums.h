@@ -25,12 +25,11 @@ class DamagedRows : public Error {
 
 /// CRC-32 of `bytes`, continued from `before`.
 std::uint32_t checksum(std::string_view bytes, std::uint32_t before = 0);
-/// Eight hexadecimal digits, and back; none where they are not.
+/// Eight hexadecimal digits, and back; none if they are not.
 std::string checksum_text(std::uint32_t sum);
 std::optional<std::uint32_t> parse_checksum(std::string_view text);
 
-/// "rows 3 to 5 are not what was written"; `before` and `upto` are the rows before and with the
-/// block.
+/// "rows 3 to 5 are not what was written". `before`: rows before the block; `upto`: with it.
 std::string changed_rows_text(std::uint64_t before, std::uint64_t upto);
 
 std::filesystem::path sums_of(const std::filesystem::path& file);
@@ -47,16 +46,16 @@ class BlockSums {
   /// Why the file does not match; empty: every whole block so far does.
   const std::string& damage() const { return damage_; }
 
-  /// From here on the file grows: forgets the blocks that end after its first `size` bytes. `data`
-  /// is the file, for the bytes that have no line yet. Throws an Error.
-  void go_on(int data, std::uint64_t size);
-  /// The file is empty.
+  /// Prepares for appending: drops the blocks that end after the first `size` bytes of the file.
+  /// `data` is the file, for the bytes that have no line yet. Throws an Error.
+  void resume(int data, std::uint64_t size);
+  /// Starts with an empty file.
   void start();
   /// Bytes that were appended to the file.
   void add(std::string_view bytes);
   /// Ends a block, `rows` of the file are up to here. Throws an Error.
   void mark(std::uint64_t rows);
-  /// Throws an Error if the lines cannot be put on the disk.
+  /// Syncs the lines to the disk. Throws an Error.
   void sync() const;
 
  private:

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kReadSize = std::size_t{1} << 18;
 constexpr std::size_t kPendingSize = std::size_t{1} << 20;
-/// Of a row or of the columns' names: more than the features of all patches of large models take. A
+/// Largest row or line of column names: more than the features of all patches of a large model. A
 /// row without an end is refused before the buffer doubles from 32 MB.
 constexpr std::size_t kMostRecord = (std::size_t{32} << 20) - kReadSize;
 constexpr int kBetweenLooks = 100;                // ms between checks of the stop flag
@@ -194,7 +194,7 @@ bool TextFile::read_more() {
   buffer_.erase(0, taken_);
   taken_ = 0;
   const std::size_t had = buffer_.size();
-  // The more of a record there is, the more is read: its end is searched from its start each time.
+  // Reads grow with the record, because its end is searched from its start after each one.
   const std::size_t more = std::max(kReadSize, had);
   // Reserved once for a long row: growing step by step would leave a second copy in the heap.
   if (had > kReadSize) buffer_.reserve(2 * kMostRecord);
@@ -225,7 +225,7 @@ void TextFile::cut() {
   at_end_ = true;
   buffer_ = {};
   if (read_only_) return;
-  sums_->go_on(file_, whole_);
+  sums_->resume(file_, whole_);
   if (::ftruncate(file_, static_cast<off_t>(whole_)) != 0 || lseek(file_, 0, SEEK_END) < 0)
     fail(path_, ": cannot write: ", std::strerror(errno));
 }

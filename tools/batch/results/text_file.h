@@ -32,10 +32,9 @@ class TextFile {
   TextFile(const TextFile&) = delete;
   TextFile& operator=(const TextFile&) = delete;
 
-  /// The existing header, of the file beside it, or in the first record of a file of an earlier
-  /// version; none: the file is new, or begun and without rows. A read-only CSV without one has
-  /// that of its column names. Throws an Error if the file holds something else. Must be called
-  /// first.
+  /// The existing header: from the file beside it, or from the first record of a file of an earlier
+  /// version; none: the file is new, or has no rows yet. A read-only CSV without a header gets one
+  /// from its column names. Throws an Error if the file holds something else. Must be called first.
   std::optional<std::string> read_header();
   /// Throws DamagedRows if what was read with the header does not match its checksum.
   void check_damage() const;

@@ -48,7 +48,7 @@ std::string read_all(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The whole lines; after the last one may be a line that a kill has cut off.
+/// The complete lines; a line that a kill has cut off may follow them.
 std::vector<Entry> entries_of(const fs::path& journal, std::string_view text) {
   std::vector<Entry> entries;
   for (size_t line = 1; text.find('\n') != text.npos; ++line) {

@@ -30,7 +30,7 @@ class Moves {
   /// Plans to move a plain file into a folder below that of the journal. Throws Unreadable for a
   /// file that cannot be moved.
   void add(const Input& input, const std::filesystem::path& into);
-  /// Puts what is planned into the journal, then moves.
+  /// Writes the planned moves to the journal, then moves the files.
   void flush();
 
  private:
@@ -49,7 +49,7 @@ class Moves {
   std::vector<Move> planned_;
   std::unordered_set<std::string> names_;     ///< that planned files will have
   std::unordered_set<std::uint64_t> before_;  ///< hashes of the paths in the journal
-  std::unordered_set<std::uint64_t> now_;     ///< … of this run
+  std::unordered_set<std::uint64_t> now_;     ///< hashes of the paths of this run
 };
 
 struct Undone {

@@ -39,7 +39,7 @@ Original open_original(const Input& input) {
   }
 }
 
-/// Passes its bytes on, part by part, as long as `take` wants them. Whether it wanted all.
+/// Passes the bytes to `take` in parts until that returns false. Returns whether it took all.
 template <typename Take>
 bool pass_on(const patch::ByteSource& source, const Take& take) {
   constexpr size_t kPart = size_t{1} << 20;
@@ -67,8 +67,8 @@ bool same_content(const fs::path& place, const patch::ByteSource& source) {
   });
 }
 
-/// Gives `from` the name `place` unless that is taken: another program may be sorting into the
-/// same folder. `from` is then removed.
+/// Renames `from` to `place`. False if that exists, because another program may be sorting into the
+/// same folder; `from` is then removed.
 bool take_name(const fs::path& from, const fs::path& place) {
   if (::link(from.c_str(), place.c_str()) == 0) return ::unlink(from.c_str()) == 0;
   const int error = errno;
@@ -147,7 +147,7 @@ std::string folder_name(std::string_view label) {
 }
 
 PlaceNames place_names(const Input& input) {
-  // Of a member its own name, without its archive and folders.
+  // For a member of an archive its own name, without archive and folders.
   const fs::path name = fs::path(input.path).filename();
   return {name, name.stem().string() + hash_mark(input.path) + name.extension().string()};
 }

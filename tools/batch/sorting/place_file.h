@@ -29,8 +29,8 @@ PlaceNames place_names(const Input& input);
 /// Throws an Error if the folder cannot be made.
 void make_folder(const std::filesystem::path& folder);
 
-/// Copies with times and permissions; a member of an archive has none. Done twice, it changes
-/// nothing. Throws Unreadable, or an Error if the folder cannot be written.
+/// Copies with times and permissions; a member of an archive has none. A repeated call
+/// changes nothing. Throws Unreadable, or an Error if the folder cannot be written.
 void copy_into(const Input& input, const std::filesystem::path& folder);
 /// A symbolic link to the absolute path of the input, which is a plain file.
 void link_into(const Input& input, const std::filesystem::path& folder);

@@ -23,7 +23,7 @@ enum class SortBy { kNothing, kCopy, kLink, kMove };
 struct SortSettings {
   SortBy by = SortBy::kNothing;
   std::filesystem::path folder;
-  float least = 0.0f;  ///< a best class with less has its file in the folder `unsure`
+  float least = 0.0f;  ///< probability of the best class below which a file goes to `unsure`
   std::string unsure = "unsure";
   std::string failed;         ///< folder for the files of failed rows; empty: not placed
   bool keep_folders = false;  ///< sub-folders below `bases` are kept below each class
@@ -31,7 +31,7 @@ struct SortSettings {
 };
 
 /// A folder for each class, by its number: its label, made fit for a file system; classes that
-/// would share one have their number behind it.
+/// would share a folder get their number appended.
 using ClassFolders = std::map<size_t, std::string>;
 ClassFolders class_folders(const std::map<size_t, std::string>& labels);
 ClassFolders class_folders(const std::vector<std::string>& labels, size_t classes);
@@ -44,13 +44,13 @@ class Sorting {
   /// Throws a UsageError if a class has the folder of unsure or failed files.
   Sorting(SortSettings settings, ClassFolders class_folders);
 
-  /// Puts the file of a row into the folder of its best class. To be done before the row is
-  /// written: done twice, it changes nothing. A name that another file has taken gets a hash of the
-  /// path behind it. A file that has vanished meanwhile makes the row a failed one. Throws an
-  /// Error if the folder cannot be written.
+  /// Puts the file of a row into the folder of its best class. Call it before the row is written: a
+  /// repeated call changes nothing. A name that another file has gets a hash of the path appended.
+  /// A file that has vanished meanwhile makes the row a failed one. Throws an Error if the folder
+  /// cannot be written.
   void place(Row& row);
   /// The same for a row of an earlier run; a file that has vanished is counted. `stop` ends the
-  /// walk through an archive.
+  /// search in an archive.
   void place(const StoredRow& row, const std::atomic<bool>& stop);
   /// Moves are complete when this returns.
   void finish();
@@ -63,9 +63,9 @@ class Sorting {
 
  private:
   Input input_of(const StoredRow& row, const std::atomic<bool>& stop);
-  /// None: the row's file is not placed. `best`: none if no class was named.
+  /// None: the row's file is not placed. `best`: null if the row has no class.
   std::optional<std::string> folder_of(bool failed, const Prediction* best) const;
-  /// Throws an Error that opens with the input's path if that cannot be read.
+  /// Throws an Unreadable that starts with the input's path if that cannot be read.
   void put(const Input& input, const std::string& folder);
   void count(const std::string& folder);
 
