@@ -113,7 +113,7 @@ TEST(Groups, ExplainWhatIsWrongWithALine) {
   EXPECT_THAT(problem("a = tabby\nnonsense\n", pets()),
               HasSubstr("g.txt: line 2: 'nonsense', expected GROUP = labels, patterns or WordNet "
                         "ids, such as dogs = n02084071"));
-  EXPECT_THAT(problem("a =\n", pets()), HasSubstr("g.txt: line 1: group 'a' has nothing in it"));
+  EXPECT_THAT(problem("a =\n", pets()), HasSubstr("g.txt: line 1: group 'a' is empty"));
   EXPECT_THAT(problem("a = tabby,,1\n", pets()), HasSubstr("line 1: nothing between two commas"));
   EXPECT_THAT(problem("a = \"tabby\n", pets()), HasSubstr("line 1: a quote is not closed"));
   EXPECT_THAT(problem("a = \"my, own\" x\n", pets()), HasSubstr("'x' follows a quote"));
@@ -176,7 +176,7 @@ TEST(Groups, RefuseAClassInTwoGroups) {
 
 TEST(Groups, RefuseNamesThatMeanSeveralThings) {
   EXPECT_THAT(message_of([] { named("amphibian", imagenet()); }),
-              HasSubstr("--groups: 'amphibian' means several things; give an id:\n"
+              HasSubstr("--groups: 'amphibian' has several meanings; give an id:\n"
                         "  n01627424  amphibian (vertebrate): 8 classes, such as European fire "
                         "salamander\n  n02704792  amphibian, amphibious vehicle (motor vehicle): 1 "
                         "class, such as amphibian"));
@@ -188,7 +188,7 @@ TEST(Groups, RefuseNamesThatMeanSeveralThings) {
 TEST(Groups, LeaveOutItemsWhereOnlySomeLabelsAreKnown) {
   const Groups groups = groups_in("cats = tabby\nbirds = parrot\n", pets(), {.some_labels = true});
   EXPECT_THAT(groups.names(), ElementsAre("cats", "birds", "other"));
-  EXPECT_EQ(groups.remark(), "pets: no row has a class of these members of groups: parrot");
+  EXPECT_EQ(groups.remark(), "pets: no row has a class of these group members: parrot");
   EXPECT_THAT(message_of([] { groups_in("birds = parrot\n", pets(), {.some_labels = true}); }),
               HasSubstr("line 1: none of the groups has a class of pets"));
 }

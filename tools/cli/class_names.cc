@@ -36,7 +36,7 @@ void note(std::map<std::string, std::vector<size_t>, std::less<>>& index, const 
 }
 
 /// Whether the labels are ImageNet-1k's in its order. Lists differ in a few spellings, while
-/// another order would hardly agree at all. Empty labels are not known.
+/// another order would hardly agree at all. Empty labels are ignored.
 bool are_imagenet(const std::vector<std::string>& labels) {
   const auto known = weights::imagenet1k_classes();
   if (labels.size() != known.size()) return false;

@@ -22,7 +22,7 @@ std::string_view leading_wordnet_id(std::string_view text);
 
 class ClassNames {
  public:
-  /// `labels` may be fewer than the classes, or none; empty ones are not known. `wordnet_ids` are
+  /// There may be fewer `labels` than classes, or none; empty ones mean unknown. `wordnet_ids` are
   /// those of all classes, or none. Messages start with `model`.
   ClassNames(std::string model, std::vector<std::string> labels, size_t classes,
              std::vector<std::string> wordnet_ids = {});
@@ -46,11 +46,11 @@ class ClassNames {
   /// All names that find() knows, in its spelling.
   std::vector<std::string> all_names() const;
 
-  /// The classes of which a name matches a pattern with *, ? or […], whatever its case.
+  /// The classes with a name that matches a pattern with *, ? or […]; case does not matter.
   std::vector<size_t> matching(const std::string& pattern) const;
 
-  /// What the class is in WordNet: by its stored id, by ImageNet's order, by the id that its label
-  /// begins with, or by a name that means one thing only. Null: not known.
+  /// The synset of the class: by its stored id, by ImageNet's order, by the id at the start of its
+  /// label, or by a name with only one meaning. Null: not known.
   const weights::Synset* meaning(size_t index) const;
 
   /// Names of groups of these classes: find() then gives the group of that name, else the group of
@@ -63,7 +63,8 @@ class ClassNames {
   std::optional<size_t> find_by_name(std::string_view name) const;
   std::optional<size_t> find_by_wordnet_id(std::string_view id) const;
   std::optional<size_t> find_group(std::string_view name) const;
-  /// The classes below what a name means, or above it.
+  /// The classes that are kinds of what `name` means; with `below` false, those that it is a kind
+  /// of.
   std::vector<size_t> related(std::string_view name, bool below) const;
   /// Its label, the parts of that, and ImageNet's names for it.
   std::vector<std::string> names_of(size_t index) const;
@@ -80,7 +81,7 @@ class ClassNames {
   std::vector<size_t> group_of_;               ///< of each of them
 };
 
-/// Of a model's classes.
+/// The names of a model's classes.
 ClassNames class_names(const Classifier& classifier);
 
 }  // namespace vit::tools

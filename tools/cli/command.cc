@@ -164,7 +164,7 @@ int run_program(Commands commands, Arguments arguments) {
   } catch (const std::bad_alloc&) {
     write_message("out of memory");
   } catch (const std::system_error& error) {
-    // What a thread that cannot be started says alone would explain nothing.
+    // The system's message alone, such as "Resource temporarily unavailable", explains nothing.
     write_message(error.code() == std::errc::resource_unavailable_try_again
                       ? std::string("cannot start a thread: ") + error.what() +
                             "; use --threads 1, or raise the limit of processes (ulimit -u)"

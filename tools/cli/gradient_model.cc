@@ -33,9 +33,9 @@ void check_attention_size(const Classifier& classifier) {
   if (weights <= static_cast<double>(kMostAttentionWeights)) return;
   fail(classifier.name(), ": its attention at this image size has ", config.encoder.depth,
        " layers x ", heads, " heads x ", tokens, " x ", tokens, " tokens, which would take ",
-       formatted("%.1f GB", weights * sizeof(float) / 1e9), "; at most ",
+       formatted("%.1f GB", weights * sizeof(float) / 1e9), "; the limit is ",
        formatted("%.1f GB", static_cast<double>(kMostAttentionWeights) * sizeof(float) / 1e9),
-       " are held; choose a smaller --image-size");
+       "; choose a smaller --image-size");
 }
 
 }  // namespace vit::tools

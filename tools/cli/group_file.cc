@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-/// One item, which `text` then no longer begins with; commas within quotes are part of it.
+/// Removes one item from the front of `text`; commas within quotes are part of it.
 GroupItem take_item(std::string_view& text, const std::string& where) {
   GroupItem item{.text = {}, .where = where};
   text = trimmed(text);
@@ -57,11 +57,11 @@ void read_line(std::string_view line, const std::string& where, std::vector<Grou
   if (group == groups.end()) group = groups.insert(groups.end(), {name, {}});
   std::string_view items = trimmed(line.substr(equals + 1));
   if (items.empty())
-    fail(where, ": group '", name, "' has nothing in it, expected labels, patterns or WordNet ids");
+    fail(where, ": group '", name, "' is empty, expected labels, patterns or WordNet ids");
   while (!items.empty()) group->items.push_back(take_item(items, where));
 }
 
-/// Of a pipe, too.
+/// The file may be a pipe, whose size is not known.
 std::string content_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   constexpr size_t kPart = size_t{1} << 16;

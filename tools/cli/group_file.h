@@ -12,7 +12,7 @@ namespace vit::tools {
 struct GroupItem {
   std::string text;
   bool quoted = false;   ///< "in quotes": a label and nothing else
-  bool removed = false;  ///< !text: its classes, or those of an earlier group, leave the group
+  bool removed = false;  ///< !text: its classes, or those of an earlier group, are removed
   std::string where{};   ///< for messages: "groups.txt: line 3"
 };
 
@@ -22,11 +22,11 @@ struct GroupSpec {
 };
 
 /// Lines "group = item, item"; a line for a group that exists adds to it. Blank lines and lines
-/// that begin with # mean nothing. Throws an Error that names the line.
+/// that begin with # are ignored. Throws an Error that names the line.
 std::vector<GroupSpec> read_group_file(const std::filesystem::path& path);
 
-/// "dog,bird": groups of these names, each with what the name means; a WordNet id has the first
-/// name of what it means. Throws an Error for a name that is empty or comes twice.
+/// "dog,bird": a group for each name, with the classes that the name means; the group of a WordNet
+/// id gets the first name of its synset. Throws an Error for a name that is empty or repeated.
 std::vector<GroupSpec> parse_group_names(std::string_view text);
 
 }  // namespace vit::tools

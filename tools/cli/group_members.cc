@@ -16,7 +16,7 @@ bool is_pattern(const std::string& text) {
   return text.find_first_of("*?[") != text.npos;
 }
 
-/// What the word may be the plural of.
+/// Words of which this may be the plural.
 std::vector<std::string> singulars(const std::string& word) {
   std::vector<std::string> words;
   if (word.ends_with("ies")) words.push_back(word.substr(0, word.size() - 3) + "y");
@@ -91,7 +91,7 @@ std::vector<size_t> GroupMembers::find_name(const GroupItem& item, const std::st
     for (const auto& [synset, classes] : meanings)
       ids += "\n  " + synset->id + "  " + joined(synset->names) + kind_of(*synset) + ": " +
              class_count(classes.size()) + ", such as " + names_.label(classes.front());
-    fail(item.where, ": '", name, "' means several things; give an id:", ids);
+    fail(item.where, ": '", name, "' has several meanings; give an id:", ids);
   }
   const auto label = names_.find(name);
   if (meanings.empty()) return label ? std::vector{*label} : std::vector<size_t>{};

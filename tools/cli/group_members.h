@@ -14,15 +14,16 @@ class GroupMembers {
   /// `names` must outlive it.
   explicit GroupMembers(const ClassNames& names);
 
-  /// The classes of a pattern, of a WordNet id, or of a name, which may be a label or WordNet's for
-  /// all classes below it, also in the plural. Empty: none has it, and explain() says so. Throws an
-  /// Error if the item means several things or is an id that WordNet's tree does not have.
+  /// The classes that the item names: by a pattern, by a WordNet id, or by a name, which is a label
+  /// or, also in the plural, a name of WordNet for all classes below it. Empty: none; explain()
+  /// then gives the reason. Throws an Error for an ambiguous name, and for an id that is not in the
+  /// tree.
   std::vector<size_t> find(const GroupItem& item);
 
   /// Throws the Error for an item without classes.
   [[noreturn]] void explain(const GroupItem& item) const;
 
-  /// Classes of which nothing is known in WordNet, if some item was looked up there.
+  /// Classes that are not known to WordNet; empty if no item was looked up there.
   std::vector<size_t> unknown() const;
 
  private:

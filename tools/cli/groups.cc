@@ -59,7 +59,7 @@ Groups::Groups(const std::vector<GroupSpec>& specs, const ClassNames& names, Gro
   if (!options.some_labels)
     remark_ = unknown_classes(members.unknown(), names);
   else if (!left_out.empty())
-    remark_ = names.model() + ": no row has a class of these members of groups: " + left_out;
+    remark_ = names.model() + ": no row has a class of these group members: " + left_out;
 }
 
 std::vector<size_t> Groups::classes_of(const GroupSpec& spec, GroupMembers& members,

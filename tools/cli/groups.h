@@ -20,7 +20,7 @@ namespace vit::tools {
 inline constexpr std::string_view kOtherGroup = "other";
 
 struct GroupOptions {
-  bool multi_label = false;  ///< probabilities are scores of their own: the highest, not the sum
+  bool multi_label = false;  ///< scores of classes are independent: the highest, not the sum
   bool some_labels = false;  ///< not all labels are known: items without a class are left out
 };
 
@@ -38,7 +38,7 @@ class Groups {
   size_t group_of(size_t index) const { return group_of_[index]; }
   const std::vector<size_t>& group_of() const { return group_of_; }
 
-  /// Of each group, from those of all classes.
+  /// The probability of each group, from those of all classes.
   std::vector<float> probabilities(std::span<const float> of_classes) const;
   /// The `k` most probable groups, best first; ties in their order.
   std::vector<Prediction> top(std::span<const float> probabilities, size_t k) const;
@@ -73,8 +73,7 @@ void add_groups_option(cxxopts::Options& options);
 /// What --groups gives: the groups of a file, else those of names. Empty: it is not given.
 std::vector<GroupSpec> parse_groups(const cxxopts::ParseResult& arguments);
 
-/// The groups of a model's classes, which standard error gets to know unless `quiet`; none without
-/// specs.
+/// The groups of a model's classes, described on standard error unless `quiet`; none without specs.
 std::optional<Groups> make_groups(const std::vector<GroupSpec>& specs, const Classifier& classifier,
                                   bool quiet);
 void say_groups(const Groups& groups);

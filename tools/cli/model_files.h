@@ -13,11 +13,11 @@ namespace vit::tools {
 /// order of their names.
 std::vector<std::filesystem::path> weight_files(const std::filesystem::path& model);
 
-/// True if neither -m, which `given` is, nor $VIT_MODEL names a model.
+/// True if neither `given`, the value of -m, nor $VIT_MODEL names a model.
 bool is_bundled(const std::string& given);
 
-/// How reports and pictures call a model. A model that was given as a file is called by its file:
-/// the user's models of one architecture would all have the same name.
+/// The name of a model in reports and pictures: the file name of a model that was given as a file,
+/// because the user's models of one architecture all have the same name.
 std::string shown_model(const std::string& given, const Classifier& classifier);
 
 }  // namespace vit::tools

@@ -29,7 +29,7 @@ HeadId parse_head(std::string_view option, std::string_view text, std::string_vi
   return {number(text.substr(0, colon)), number(text.substr(colon + 1))};
 }
 
-/// Throws a UsageError if --image-size is what the model cannot be loaded with.
+/// Throws a UsageError if --image-size is the reason why the model cannot be loaded.
 void blame_image_size(const ModelSettings& settings) {
   const ClassifierOptions& options = settings.classifier;
   if (options.image_height == 0) return;
@@ -67,13 +67,12 @@ void add_options_of_model(cxxopts::Options& options, const char* max_pixels) {
   options.add_options(
       "Machine",
       {
-          {"threads", "worker threads (default: all of the machine)", text(), "N"},
+          {"threads", "worker threads (default: one per available core)", text(), "N"},
           {"heads", "attention heads per layer, for a weight file that does not store them", text(),
            "N"},
           {"precision",
            "arithmetic of the blocks' linear layers: f32, or int8 (1.5 to 2 times as fast, a "
-           "little "
-           "less accurate) (default: the format of the stored weights)",
+           "little less accurate) (default: the format of the stored weights)",
            text(), "TYPE"},
           {"max-tokens", "largest number of tokens of a model (32768)", text(), "N"},
       });
@@ -186,7 +185,7 @@ Classifier load_classifier(const ModelSettings& settings) {
 Classifier load_with_classes(const ModelSettings& settings) {
   Classifier classifier = load_classifier(settings);
   if (classifier.config().head.classes == 0 && has_text_tower(weights::find_model(settings.model)))
-    fail(settings.model, ": this model has no classes of its own, words name them: ",
+    fail(settings.model, ": this model has no classes of its own; name them in words: ",
          "--labels \"a cat,a dog\" or --labels @FILE");
   if (classifier.config().head.classes == 0)
     fail(settings.model, ": ", classifier.name(), " has no classifier, its output is ",

@@ -29,23 +29,23 @@ struct ModelSettings {
                                 const std::atomic<bool>* stop = nullptr) const;
 };
 
-/// --image-size, --positions, --exif and --max-pixels as the group "Image"; --threads, --heads and
-/// --precision as "Machine".
+/// --image-size, --positions, --exif and --max-pixels as the group "Image"; --threads, --heads,
+/// --precision and --max-tokens as "Machine".
 void add_model_options(cxxopts::Options& options);
-/// --temperature, in the group "Output": for what prints probabilities.
+/// --temperature, in the group "Output", for commands that print probabilities.
 void add_temperature_option(cxxopts::Options& options);
-/// --merge-tokens, in the group "Machine": for what makes sense with fewer tokens.
+/// --merge-tokens, in the group "Machine", for commands that work with fewer tokens.
 void add_merge_option(cxxopts::Options& options);
 ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments);
 
-/// A model that -m gives, or the operand before `others` other ones.
+/// The model that -m gives; else the first operand, if there are more than `others`.
 struct ModelOperand {
   std::string model;  ///< empty: $VIT_MODEL or the bundled one
   std::vector<std::string> operands;
 };
 ModelOperand split_model(const cxxopts::ParseResult& arguments, size_t others);
 
-/// --quiet, for commands without other uses of it.
+/// --quiet, for commands that have no other use for it.
 void add_quiet_option(cxxopts::Options& options);
 
 /// The model's configuration and weights, with the classes that --labels names.

@@ -60,7 +60,8 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Shows the text if it is time to. `columns`: of the terminal; 0: there is none.
+  /// Shows the text if the last update is long enough ago. `columns`: of the terminal; 0: there is
+  /// none.
   void update(const std::function<std::string(std::size_t columns)>& text);
   /// Clears the line, for a message.
   void clear();

@@ -11,7 +11,7 @@ namespace vit::tools {
 /// --max-patches, in the group "Image".
 void add_sequence_option(cxxopts::Options& options);
 
-/// 0 where it is not given. Throws a UsageError if another input size is given as well.
+/// 0 if it is not given. Throws a UsageError if another input size is given as well.
 size_t parse_max_patches(const cxxopts::ParseResult& arguments);
 
 /// Null for 0.

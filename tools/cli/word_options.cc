@@ -35,7 +35,7 @@ std::vector<text::WordLabel> parse_labels(const std::string& text,
                                           const std::vector<std::string>& templates) {
   std::error_code unknown;
   const bool marked = text.starts_with(kFileMark);
-  // A label that also is a file's name can be given in a file.
+  // A label that is also the name of a file can only be given in a file.
   if (marked || std::filesystem::is_regular_file(text, unknown)) {
     const std::string path = marked ? text.substr(1) : text;
     return text::parse_label_lines(text::read_text(path), templates, path);
@@ -77,7 +77,7 @@ class WordProgress {
   ProgressLine line_{ProgressLine::Show::kAlsoElsewhere};
 };
 
-/// Says of the first few prompts that they were cut, and how many more were.
+/// Reports the first few prompts that were cut, and once that there are more.
 class TruncationNotes {
  public:
   void add(const std::string& prompt, size_t context) {
@@ -120,8 +120,8 @@ void add_word_options(cxxopts::Options& options) {
                " (default: \"a photo of a {}.\", for SigLIP \"This is a photo of {}.\")",
            text(), "SENTENCE|SET"},
           {"none-of-these",
-           "one more class, the answer where no label reaches T: the cosine of image and text "
-           "(for CLIP about 0.2), for SigLIP the probability",
+           "extra class that is the answer if no label reaches T: for CLIP a cosine of image and "
+           "text (about 0.2), for SigLIP a probability",
            text(), "T"},
       });
 }

@@ -19,7 +19,7 @@ void add_options(cxxopts::Options& options) {
   options.add_options(
       "", {
               {"k,clusters", "number of clusters", text(), "N"},
-              {"seed", "of the random start: the same seed gives the same clusters",
+              {"seed", "seed of the random start; the same seed gives the same clusters",
                text()->default_value("0"), "N"},
               {"pictures", "images of each cluster in text and on an .html page, nearest first",
                text()->default_value("12"), "N"},
@@ -58,10 +58,10 @@ int run(const cxxopts::ParseResult& arguments) {
 
 Command cluster_command() {
   return {.name = "cluster",
-          .summary = "group the images of an index by likeness",
+          .summary = "group the images of an index by similarity",
           .description =
               "Group the images of an index (vit index) into clusters by the directions of their "
-              "features\n(spherical k-means), with the most typical images of each first.",
+              "features (spherical k-means), with the most typical images of each first.",
           .usage = "INDEX -k N [OPTION...]",
           .examples = kExamples,
           .operands = {.least = 1, .most = 1, .noun = "index", .expected = "one index file"},

@@ -45,7 +45,7 @@ void add_options(cxxopts::Options& options) {
   add_word_options(options);
 }
 
-/// The content would not be what the name says. Names that say nothing are the user's choice.
+/// Whether the name is that of another format. Endings that mean nothing are accepted.
 bool of_another_format(const fs::path& output) {
   const std::string ending = output.extension().string();
   return std::ranges::find(kOtherFormats, ending) != std::end(kOtherFormats);
@@ -98,8 +98,8 @@ Command convert_command() {
       .summary = "write a model as one self-contained file",
       .description =
           "Write a model as one safetensors file that holds its configuration, "
-          "recipe and labels too. With\n--labels, words become the classes of a model with a text "
-          "tower, which the file then does without.",
+          "recipe and labels too. With --labels, words become the classes of a model with a text "
+          "tower, and the file is written without that tower.",
       .usage = "[-m MODEL] [OPTION...] OUTPUT",
       .examples = kExamples,
       .operands = {.least = 1,

@@ -65,7 +65,7 @@ Command duplicates_command() {
           .summary = "find images of an index that are nearly the same",
           .description =
               "Group the images of an index (vit index) that are nearly the same, and propose "
-              "which one of each\ngroup to keep: the one with the most pixels, then the largest "
+              "which one of each group to keep: the one with the most pixels, then the largest "
               "file. Nothing is ever deleted.",
           .usage = "INDEX [OPTION...]",
           .examples = kExamples,

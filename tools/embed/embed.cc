@@ -40,7 +40,7 @@ void add_options(cxxopts::Options& options) {
               {"features",
                "cls: the class token; mean: the mean of the patches; cls-and-mean: both; pooled: "
                "what the model's classifier reads; patches: each of them (default: pooled if the "
-               "model has no classifier, else cls if it has one, else mean)",
+               "model has no classifier, else cls if it has a class token, else mean)",
                text(), "WHICH"},
               {"normalize", "vectors of length 1"},
           });
@@ -61,8 +61,8 @@ EmbedSettings parse_embed(const cxxopts::ParseResult& arguments) {
   settings.max_patches = parse_max_patches(arguments);
   if (settings.max_patches != 0 && settings.kind == FeatureKind::kPatches)
     fail_usage(
-        "--max-patches gives images different numbers of patches, which "
-        "'--features patches' writes; expected cls, mean, cls-and-mean or pooled");
+        "with --max-patches images have different numbers of patches, so '--features patches' has "
+        "no fixed size; expected cls, mean, cls-and-mean or pooled");
   settings.run = parse_run_settings(arguments, settings.model.classifier.threads);
   using enum ResultKind;
   const ResultKind kind = choose_by_ending<ResultKind>(
@@ -79,7 +79,7 @@ FeatureKind usual_kind(const ModelConfig& config) {
   return has_class_token ? FeatureKind::kClass : FeatureKind::kMean;
 }
 
-/// Each vector of `width` numbers to the length 1; one of zeros stays.
+/// Scales each vector of `width` numbers to length 1; a vector of zeros stays.
 void normalize(std::span<float> numbers, size_t width) {
   for (; !numbers.empty(); numbers = numbers.subspan(width)) {
     double squares = 0.0;
@@ -132,7 +132,7 @@ Command embed_command() {
           .summary = "write the features of whole folders",
           .description =
               "Write the features of many images: similar images have similar vectors. One row per "
-              "input, even\nif it cannot be read (NaN). The same command resumes a run that was "
+              "input, even if it cannot be read (NaN). The same command resumes a run that was "
               "stopped.",
           .usage = "[-m MODEL] [OPTION...] INPUT... -o OUT",
           .examples = kExamples,

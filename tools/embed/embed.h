@@ -1,4 +1,4 @@
-/// `vit embed`: what the encoder makes of many images, for search and clustering.
+/// `vit embed`: the features of many images, for search and clustering.
 #pragma once
 
 #include "tools/cli/command.h"

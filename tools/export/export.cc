@@ -24,11 +24,11 @@ void add_options(cxxopts::Options& options) {
                text()->default_value("apply"), "HOW"},
               {"q,quiet", "no progress and no message on success"},
           });
-  options.add_options("Machine",
-                      {
-                          {"threads", "worker threads (default: all of the machine)", text(), "N"},
-                          {"max-pixels", kMaxPixelsHelp, text()->default_value("500M"), "N"},
-                      });
+  options.add_options(
+      "Machine", {
+                     {"threads", "worker threads (default: one per available core)", text(), "N"},
+                     {"max-pixels", kMaxPixelsHelp, text()->default_value("500M"), "N"},
+                 });
 }
 
 ExportSettings parse(const cxxopts::ParseResult& arguments) {
@@ -66,20 +66,19 @@ int run(const cxxopts::ParseResult& arguments) {
 }  // namespace
 
 Command export_command() {
-  return {
-      .name = "export",
-      .summary = "write the rows of `vit batch` as a page of pictures or as Parquet",
-      .description =
-          "Write the rows of a `vit batch` in another form: a page of small pictures to look "
-          "through, filter\nand sort, or an Apache Parquet table. No image is classified again.",
-      .usage = "RESULTS -o FILE [OPTION...]",
-      .examples = kExamples,
-      .operands = {.least = 1,
-                   .most = 1,
-                   .noun = "file of results",
-                   .expected = "one output of vit batch: .csv, .jsonl or .db"},
-      .add_options = add_options,
-      .run = run};
+  return {.name = "export",
+          .summary = "write the rows of `vit batch` as a page of pictures or as Parquet",
+          .description =
+              "Write the rows of a `vit batch` in another form: a page of small pictures to look "
+              "through, filter and sort, or an Apache Parquet table. No image is classified again.",
+          .usage = "RESULTS -o FILE [OPTION...]",
+          .examples = kExamples,
+          .operands = {.least = 1,
+                       .most = 1,
+                       .noun = "file of results",
+                       .expected = "one output of vit batch: .csv, .jsonl or .db"},
+          .add_options = add_options,
+          .run = run};
 }
 
 }  // namespace vit::tools

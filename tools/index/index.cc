@@ -32,7 +32,8 @@ void add_options(cxxopts::Options& options) {
               {"o,output", "the index file; one that exists is brought up to date", text(), "FILE"},
               {"features",
                "cls: the class token; mean: the mean of the patches; output: the output of a model "
-               "without classes (default: output if the model has no classes, else cls, else mean)",
+               "without classes (default: output if the model has no classes, else cls if it "
+               "has a class token, else mean)",
                text(), "WHICH"},
               {"half", "numbers of 16 bits: half the size, about 3 digits"},
               {"retry-failed", "new attempt at images that could not be read"},
@@ -83,7 +84,8 @@ int index_array(const cxxopts::ParseResult& arguments, const UpdateSettings& set
     fail_usage("got ", operands.size(), " inputs with a .npy file among them, expected it alone");
   for (const auto* option : {"model", "features", "image-size"})
     if (arguments.count(option))
-      fail_usage("option '--", option, "' does not go with a .npy file, which has its features");
+      fail_usage("option '--", option,
+                 "' cannot be used with a .npy file, which already has the features");
   check_outputs({settings.output}, {operands.front(), operands.front() + ".jsonl"});
   return update_index(settings, read_numpy_rows(operands.front()));
 }
@@ -116,11 +118,11 @@ int run(const cxxopts::ParseResult& arguments) {
 Command index_command() {
   return {
       .name = "index",
-      .summary = "make an index of images, for the next four commands",
+      .summary = "make an index of images, for search, duplicates, cluster and pick",
       .description =
           "Write the features of many images to one file, for vit search, duplicates, cluster and "
-          "pick. The\nsame command brings the file up to date: only new and changed images are "
-          "computed. A run that was\nstopped is resumed.",
+          "pick. The same command brings the file up to date: only new and changed images are "
+          "computed. A run that was stopped is resumed.",
       .usage = "[-m MODEL] [OPTION...] INPUT... -o FILE",
       .examples = kExamples,
       .operands = {.least = 1,

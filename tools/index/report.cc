@@ -67,11 +67,11 @@ void add_report_options(cxxopts::Options& options) {
 
 void add_reading_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
-  options.add_options("Machine",
-                      {
-                          {"threads", "worker threads (default: all of the machine)", text(), "N"},
-                          {"max-pixels", kMaxPixelsHelp, text()->default_value("500M"), "N"},
-                      });
+  options.add_options(
+      "Machine", {
+                     {"threads", "worker threads (default: one per available core)", text(), "N"},
+                     {"max-pixels", kMaxPixelsHelp, text()->default_value("500M"), "N"},
+                 });
 }
 
 ReportSettings parse_report(const cxxopts::ParseResult& arguments,

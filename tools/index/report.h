@@ -24,7 +24,7 @@ struct ReportSettings {
   std::filesystem::path output{};  ///< empty: standard output
   ReportKind kind = ReportKind::kText;
   bool quiet = false;
-  size_t threads = 0;  ///< 0: all of the machine
+  size_t threads = 0;  ///< 0: one per available core
   size_t max_pixels = patch::kUsualMaxPixels;
   patch::Exif exif = patch::Exif::kApply;  ///< of the small pictures
 };

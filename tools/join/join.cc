@@ -26,7 +26,7 @@ constexpr std::string_view kExamples =
     "  vit join classes.csv\n"
     "  vit join part/classes-*-of-00004.csv -o classes.csv\n";
 
-/// The files of all shards of one output, checked to be complete and of the same making.
+/// The files of all shards of one output, checked to be complete and made with the same options.
 struct ShardSet {
   fs::path output;
   std::vector<fs::path> files;  ///< by shard
@@ -176,7 +176,7 @@ struct Source {
   }
 };
 
-/// In the order of the listing, by numbers that every shard has counted alike; the joined rows are
+/// In the order of the listing: all shards have numbered it in the same way. The joined rows are
 /// numbered by their places.
 std::uint64_t join(const ShardSet& set, Results& joined) {
   std::vector<Source> sources;
@@ -260,7 +260,7 @@ Command join_command() {
           .summary = "join the output files of many machines",
           .description =
               "Join the files of the shards of one `vit batch` or `vit embed`, after checking that "
-              "all exist,\nare complete and come from the same model. The result equals that of a "
+              "all exist, are complete and come from the same model. The result equals that of a "
               "single run.",
           .usage = "OUT... [-o JOINED]",
           .examples = kExamples,

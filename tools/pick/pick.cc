@@ -76,7 +76,7 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   return settings;
 }
 
-/// Without the labelled ones, the most uncertain first.
+/// Removes labelled images and sorts the others, the most uncertain first.
 void order_doubts(std::vector<Doubt>& doubts, std::span<const size_t> labelled) {
   std::erase_if(
       doubts, [&](const Doubt& doubt) { return std::ranges::binary_search(labelled, doubt.row); });
@@ -167,7 +167,7 @@ Command pick_command() {
           .summary = "choose the images of an index to label next",
           .description =
               "Choose N images of an index (vit index) to label next: those that differ most from "
-              "each other and\nfrom what is labelled already, or those that a classifier is least "
+              "each other and from what is labelled already, or those that a classifier is least "
               "sure of.",
           .usage = "INDEX N [--uncertain RESULTS | -m MODEL] [OPTION...]",
           .examples = kExamples,

@@ -73,8 +73,8 @@ Command search_command() {
       .summary = "find the images of an index that are most like others",
       .description =
           "Find the images of an index (vit index) that are most like an image or a text, by the "
-          "cosine of\ntheir features. Texts need a model with a text tower. + and - between "
-          "two of them add and subtract\ntheir features; image:FILE is an image among texts.",
+          "cosine of their features. Texts need a model with a text tower. + and - between "
+          "two of them add and subtract their features; image:FILE names an image among texts.",
       .usage = "INDEX [--image FILE]... [TEXT|image:FILE [+|- ...]]... [OPTION...]",
       .examples = kExamples,
       .operands = {.least = 1, .noun = "index", .expected = "an index file and what to search for"},

@@ -47,7 +47,7 @@ void add_options(cxxopts::Options& options) {
 struct Overview {
   std::uint64_t rows = 0;
   std::map<size_t, std::string> labels;      ///< of the best classes
-  std::map<size_t, std::string> all_labels;  ///< … and of the others in the rows
+  std::map<size_t, std::string> all_labels;  ///< of all classes in the rows
   bool multi_label = false;                  ///< probabilities do not add up to one
   std::optional<fs::path> common;            ///< the folder that contains all files
 
@@ -90,7 +90,8 @@ int say_stopped(const StopSignals& signals) {
   return 128 + signals.number();
 }
 
-/// From the labels that occur: others are not known. ImageNet's are recognised by these.
+/// From the labels that occur in the rows; the others are not known. They are enough to recognise
+/// ImageNet's classes.
 std::optional<Groups> groups_of(const std::vector<GroupSpec>& specs, const ClassRows& source,
                                 const Overview& overview) {
   if (specs.empty() || overview.all_labels.empty()) return std::nullopt;
@@ -192,7 +193,7 @@ Command sort_command() {
           .summary = "sort files into folders by the rows of `vit batch`",
           .description =
               "Copy, link or move the files of a `vit batch` into folders of their classes, from "
-              "its rows:\nno image is classified again. The same command resumes after a stop.",
+              "its rows: no image is classified again. The same command resumes after a stop.",
           .usage = "RESULTS (--copy-to | --link-to | --move-to) DIR [OPTION...]",
           .examples = kExamples,
           .operands = {.least = 0,

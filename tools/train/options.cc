@@ -133,13 +133,13 @@ void add_train_options(cxxopts::Options& options) {
   add_model_options(options);
   add_learning_options(options);
   add_image_options(options);
-  options.add_options("Machine",
-                      {
-                          {"seed", "random seed (0)", text(), "N"},
-                          {"threads", "worker threads (default: all of the machine)", text(), "N"},
-                          {"save-every", "seconds between checkpoints (300)", text(), "S"},
-                          {"half", "store the model's matrices in 16 bits"},
-                      });
+  options.add_options(
+      "Machine", {
+                     {"seed", "random seed (0)", text(), "N"},
+                     {"threads", "worker threads (default: one per available core)", text(), "N"},
+                     {"save-every", "seconds between checkpoints (300)", text(), "S"},
+                     {"half", "store the model's matrices in 16 bits"},
+                 });
 }
 
 }  // namespace vit::tools

@@ -81,7 +81,7 @@ TEST(Attention, RefusesMatricesThatNoMachineShouldHold) {
     EXPECT_EQ(refused.status, 1);
     EXPECT_THAT(refused.err, testing::HasSubstr(": its attention at this image size has "));
     EXPECT_THAT(refused.err,
-                testing::HasSubstr(" GB; at most 4.3 GB are held; choose a smaller --image-size"));
+                testing::HasSubstr(" GB; the limit is 4.3 GB; choose a smaller --image-size"));
   }
 }
 

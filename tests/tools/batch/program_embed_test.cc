@@ -200,7 +200,7 @@ TEST(Embed, RunsEachImageOnAGridOfItsOwnAspectRatio) {
   EXPECT_THAT(refusal({"--image-size", "64"}).err,
               HasSubstr("--max-patches and --image-size given, expected one of them"));
   EXPECT_THAT(refusal({"--features", "patches"}).err,
-              HasSubstr("--max-patches gives images different numbers of patches"));
+              HasSubstr("with --max-patches images have different numbers of patches"));
   EXPECT_EQ(refusal({"--features", "patches"}).status, 2);
 }
 

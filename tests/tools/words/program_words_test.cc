@@ -204,7 +204,7 @@ TEST_F(WordModel, WithoutWordsItHasNoClasses) {
   const Finished finished = on_model("classify", {image(0)});
   EXPECT_EQ(finished.status, 1);
   EXPECT_EQ(finished.err, "vit: " + model +
-                              ": this model has no classes of its own, words name them: "
+                              ": this model has no classes of its own; name them in words: "
                               "--labels \"a cat,a dog\" or --labels @FILE\n");
   EXPECT_EQ(on_model("attention", {image(0), "-o", folder.path("a.png")}).status, 0);
   const Finished relevance =
