@@ -41,7 +41,7 @@ struct Place {
   double x = 0.0;
   double y = 0.0;
 };
-/// Through the places, with smooth edges; a dot where there is one.
+/// A line through the places, with smooth edges; a dot if there is only one.
 void polyline(Image& image, std::span<const Place> places, double thickness, Colour colour);
 
 Image scaled(const Image& image, size_t width, size_t height);
@@ -55,7 +55,8 @@ struct TextLook {
   Align align = Align::kLeft;
 };
 
-/// A picture and its text. The text is drawn last, over the pixels; SVG and PDF keep it as shapes.
+/// A picture and its text. PNG and JPEG get the text drawn over the pixels; SVG has it as text, PDF
+/// as outlines.
 struct TextLine {
   std::string text{};
   double x = 0.0;
@@ -77,9 +78,9 @@ void draw_upwards(Picture& picture, std::string_view text, double x, double cent
                   const TextLook& look);
 /// Cut with "..." at the end to fit.
 std::string fitting(std::string_view text, size_t width, const TextLook& look);
-/// As large as fits, between `look` and three fifths of it.
+/// The largest size that fits, from `look` down to three fifths of it.
 TextLook shrunk(std::string_view text, size_t width, const TextLook& look);
-/// Shrunk, and cut where that is not enough.
+/// Shrunk, and cut if that is not enough.
 void draw_within(Picture& picture, std::string_view text, size_t width, double x, double baseline,
                  const TextLook& look);
 /// The pixels with the text.

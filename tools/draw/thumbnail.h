@@ -1,4 +1,4 @@
-/// Small pictures of images for pages, and the look that pages of them have in common.
+/// Small pictures of images for pages, and the common style of such pages.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace vit::tools {
 
-/// A picture file of at most 240 pixels a side: sharp on dense screens at 160. JPEG; PNG where the
-/// image is that small already.
+/// A picture file of at most 240 pixels a side, which is sharp at 160 on high-resolution screens.
+/// PNG if the image is that small already, else JPEG.
 std::string thumbnail(const patch::Image& image);
 /// A picture file as a data: URL.
 std::string data_url(std::string_view picture);

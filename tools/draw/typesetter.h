@@ -17,7 +17,7 @@ struct OutlineSink {
   std::function<void()> close;
 };
 
-/// None is installed: the plotter's letters are used.
+/// False: no font is installed, and OpenCV's plotter font is used.
 bool has_fonts();
 
 /// Advance of the text in pixels.
@@ -29,7 +29,7 @@ void set_text(std::string_view text, double x, double baseline, bool upwards, co
 void outline_text(std::string_view text, double x, double baseline, bool upwards,
                   const TextLook& look, const OutlineSink& sink);
 
-/// Without fonts: OpenCV's plotter font, ASCII alone; other characters as [65E5].
+/// Without fonts: OpenCV's plotter font, which has ASCII only; other characters become [65E5].
 double plot_width(std::string_view text, const TextLook& look);
 void plot_text(std::string_view text, double x, double baseline, bool upwards, const TextLook& look,
                Image& image);

@@ -15,7 +15,7 @@ std::uint64_t pixels_of(const Entry& entry) {
   return std::uint64_t{entry.width} * entry.height;
 }
 
-/// Whether `a` is rather kept than `b`.
+/// Whether `a` is kept in preference to `b`.
 bool is_better(const Entry& a, const Entry& b) {
   if (pixels_of(a) != pixels_of(b)) return pixels_of(a) > pixels_of(b);
   if (a.bytes != b.bytes) return a.bytes > b.bytes;

@@ -31,7 +31,7 @@ struct Duplicates {
 
 /// Keeps the image with the most pixels, then the largest file, then the shortest path. Images
 /// whose files are gone or changed since they were indexed are in no group: what the index says of
-/// them is not what would be kept.
+/// them may not be true any more.
 Duplicates find_duplicates(const index::Index& index, float threshold, const Execution& execution);
 
 }  // namespace vit::tools

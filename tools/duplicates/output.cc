@@ -10,7 +10,7 @@
 namespace vit::tools {
 namespace {
 
-/// Of one group on the page; there may be thousands of the same icon.
+/// Pictures of one group on the page: there may be thousands of copies of an icon.
 constexpr size_t kMostPictures = 24;
 
 std::string line_of(const index::Entry& entry, const GroupMember& member, const char* start) {

@@ -17,7 +17,7 @@ struct DuplicatesReport {
   const Duplicates& found;
 };
 
-/// "100 images, 12 groups, 20 images (3.4 MB) that could go"
+/// "100 images, 12 groups of duplicates, 20 images (3.4 MB) that could go"
 std::string duplicates_summary(const Duplicates& found);
 
 std::string duplicates_text(const DuplicatesReport& report);

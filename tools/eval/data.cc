@@ -22,7 +22,7 @@ struct ClassFolder {
   size_t truth = 0;
 };
 
-/// data/ was given, but its classes are in data/val/.
+/// Whether all folders in it are classes: data/ may be given instead of data/val/.
 bool holds_classes(const fs::path& folder, const ClassNames& names) {
   const auto inner = data::folders_in(folder);
   return !inner.empty() && std::ranges::all_of(inner, [&](const fs::path& path) {
@@ -156,7 +156,7 @@ List list_folder(const fs::path& folder, const ClassNames& names) {
   return list_class_folders(match_folders(folder, folders, names));
 }
 
-/// Its images are few and small enough to be held. Their labels are those of the files.
+/// Its images are few and small enough for memory; their labels come from the files.
 LabelledFiles open_dataset(const data::Dataset& dataset, const std::string& path,
                            const ClassNames& names) {
   if (dataset.validation.empty())

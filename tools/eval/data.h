@@ -11,8 +11,8 @@
 
 namespace vit::tools {
 
-/// The samples of a dataset in memory, which must outlive it. Samples with a file are read again,
-/// so that images that were reduced for training have their full size.
+/// The samples of a dataset in memory, which must outlive the source. Samples with a file are read
+/// again, so that images that were reduced for training have their full size.
 LabelledSource labelled_samples(const std::vector<data::Sample>& samples,
                                 size_t max_pixels = patch::kUsualMaxPixels);
 

@@ -130,9 +130,9 @@ std::string progress_of(const Tally& tally, std::uint64_t images, double seconds
          (left.empty() ? "" : "  " + left);
 }
 
-/// What the answers are written to while they come.
+/// What answers are written to as they arrive.
 struct Outputs {
-  StopSignals signals;  ///< end the run between two batches, before anything has its name
+  StopSignals signals;  ///< end the run between two rounds, before any file gets its name
   std::optional<PredictionsFile> predictions;
   std::optional<TemperatureFit> fit;
 };

@@ -11,9 +11,8 @@
 namespace vit::tools {
 namespace {
 
-/// Images per round. The workers wait for each other after each, so there must be many.
-// Batches grow to the second, so that progress is shown soon and threads seldom wait for each
-// other.
+/// Images of the first round and of the largest. Rounds grow: progress is shown soon, and the
+/// workers, which wait for each other after each round, seldom wait.
 constexpr size_t kFirstImages = 16;
 constexpr size_t kImagesAtOnce = 256;
 
@@ -92,7 +91,7 @@ class Run {
     found.answer = judge(probabilities, image.truth);
   }
 
-  /// Logits of what the runner's pixels show.
+  /// Logits of the runner's pixels.
   static std::span<const float> run_view(const std::string& name, Runner& runner) {
     const std::span<const float> logits = runner.logits();
     if (!std::ranges::all_of(logits, [](float x) { return std::isfinite(x); }))

@@ -24,8 +24,8 @@ struct LabelledImage {
 
 using TakeImage = std::function<void(LabelledImage)>;
 
-/// A source of labelled images. `read` is called by several threads and again, at
-/// the end, for the images that are shown; it throws an Error for one that cannot be read.
+/// A source of labelled images. `read` is called by several threads, and again at the end for the
+/// images that are shown; it throws an Error for one that cannot be read.
 struct LabelledSource {
   std::function<void(const TakeImage& take)> list;
   std::function<patch::Image(const LabelledImage&)> read;

@@ -1,4 +1,4 @@
-/// The confusion matrix of many classes, to zoom into.
+/// The confusion matrix of many classes, which can be zoomed.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace vit::tools {
 
-/// Beyond this many classes their names have no room in a picture.
+/// The names of more classes do not fit into a picture.
 constexpr size_t kMostInPicture = 40;
 
 /// A canvas with its data and script.

@@ -31,7 +31,7 @@ Answer judge(std::span<const float> probabilities, size_t truth);
 
 struct ClassScore {
   std::uint64_t images = 0;     ///< whose class this is
-  std::uint64_t predicted = 0;  ///< number of images classified as it
+  std::uint64_t predicted = 0;  ///< number of images classified as this class
   std::uint64_t right = 0;
 
   std::optional<double> precision() const;  ///< none: never predicted

@@ -90,9 +90,8 @@ std::string reliability_html(const Tally& tally) {
   svg += "<line class=\"ideal\" x1=\"" + number(kLeft) + "\" y1=\"" + number(kTop + kSide) +
          "\" x2=\"" + number(kLeft + kSide) + "\" y2=\"" + number(kTop) +
          "\"/><text x=\"174\" y=\"324\" text-anchor=\"middle\">confidence in %</text></svg>";
-  return "<figure><h2>Can its confidence be believed?</h2><p class=\"faint\">Share of right "
-         "answers, "
-         "in %, by confidence; the dashed line is perfect.</p>" +
+  return "<figure><h2>How reliable is the confidence?</h2><p class=\"faint\">Share of right "
+         "answers, in %, by confidence; the dashed line is perfect calibration.</p>" +
          svg + "</figure>\n";
 }
 
@@ -117,11 +116,11 @@ std::string thumbnail_html(const Mistake& mistake, const ReadImage& read) {
       return std::max<size_t>(1, static_cast<size_t>(wanted));
     };
     if (scale < 1.0) image = scaled(image, reduced(image.width), reduced(image.height));
-    const bool small = scale > 2.0;  // pixels are to be seen as such, and exactly
+    const bool small = scale > 2.0;  // its pixels are shown as squares, so without JPEG
     return std::string("<img") + (small ? " class=\"small\"" : "") + " alt=\"" +
            safe(mistake.image.name) + "\" src=\"data:image/" + (small ? "png" : "jpeg") +
            ";base64," + base64(encode_picture(image, small ? ".png" : ".jpg")) + "\">";
-  } catch (const std::exception&) {  // it could be read a moment ago
+  } catch (const std::exception&) {  // it could be read before
     return "<div class=\"none\">no longer readable</div>";
   }
 }
@@ -136,8 +135,9 @@ std::string mistakes_html(const EvaluationReport& report, const ReadImage& read)
   const auto& worst = report.evaluation.worst;
   if (worst.empty()) return "";
   std::string html =
-      "<section><h2>Worst mistakes</h2><p class=\"faint\">Wrong and sure of it. Above, what it was "
-      "taken for; below, what it is.</p>\n<ul class=\"cards\">\n";
+      "<section><h2>Worst mistakes</h2><p class=\"faint\">Wrong answers with the highest "
+      "confidence. "
+      "Above: the answer; below: the true class.</p>\n<ul class=\"cards\">\n";
   for (const Mistake& mistake : worst) {
     const Answer& answer = mistake.answer;
     html += "<li>" + thumbnail_html(mistake, read) +
@@ -174,8 +174,9 @@ std::string classes_html(const EvaluationReport& report) {
 
 std::string failures_html(const Evaluation& evaluation) {
   if (evaluation.unreadable == 0) return "";
-  std::string html = "<section><h2>" + format_count(evaluation.unreadable) +
-                     " could not be read</h2><p class=\"faint\">They are in no figure.</p><ul>\n";
+  std::string html =
+      "<section><h2>" + format_count(evaluation.unreadable) +
+      " could not be read</h2><p class=\"faint\">They are not part of the figures.</p><ul>\n";
   for (size_t i = 0; i < std::min(evaluation.failures.size(), kFailuresShown); ++i)
     html += "<li>" + safe(evaluation.failures[i].name) + ": " +
             safe(evaluation.failures[i].reason) + "</li>\n";

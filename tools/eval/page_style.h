@@ -1,4 +1,4 @@
-/// How the page of an evaluation looks, and the one thing it does.
+/// Style and script of the page of an evaluation.
 #pragma once
 
 #include <string_view>

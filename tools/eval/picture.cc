@@ -47,7 +47,7 @@ size_t cell_edge(size_t side) {
   return std::max<size_t>(1, 1100 / side);
 }
 
-/// Small shares must be seen too: they are the mistakes.
+/// Small shares must be visible too: they are the mistakes.
 Colour shade(double share, bool right) {
   const double part = share <= 0.0 ? 0.0 : 0.08 + 0.92 * std::pow(share, 0.6);
   const Colour& full = right ? kRight : kWrong;
@@ -82,7 +82,7 @@ Layout lay_out(const EvaluationReport& report, const std::vector<size_t>& classe
   return layout;
 }
 
-/// Among many classes a cell is hardly a pixel: a dot around it is seen.
+/// With many classes a cell is about one pixel: a dot around it makes it visible.
 void draw_dots(const Cells& cells, const Layout& layout, Image& image) {
   constexpr size_t kDot = 4;
   const size_t around = (kDot - std::min(kDot, layout.edge)) / 2;
@@ -90,7 +90,7 @@ void draw_dots(const Cells& cells, const Layout& layout, Image& image) {
     if (cells.images[i] == 0) continue;
     const size_t row = i / cells.side, column = i % cells.side;
     const size_t side = layout.edge + 2 * around;
-    // The mistakes are what is looked for, so none is faint.
+    // Readers look for the mistakes, so none is drawn faintly.
     fill(image,
          {layout.left + column * layout.edge - around, layout.top + row * layout.edge - around,
           side, side},

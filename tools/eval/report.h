@@ -1,4 +1,4 @@
-/// What an evaluation found: for people, for programs, as tables, as a picture and as a page.
+/// The report of an evaluation as text, JSON, tables, a picture and a page.
 #pragma once
 
 #include <filesystem>
@@ -13,12 +13,12 @@
 namespace vit::tools {
 
 struct EvaluationReport {
-  std::string data;  ///< what the images were, as given
+  std::string data;  ///< the operand DATA, as given
   const ClassNames& names;
   const Evaluation& evaluation;
   data::SkippedFiles skipped{};     ///< of the folder of images
   bool csv_safe = false;            ///< cells of CSV that spreadsheets would run begin with '
-  const Picture* curves = nullptr;  ///< of the training, if it was this program's
+  const Picture* curves = nullptr;  ///< of the training; null: none
 };
 
 using ReadImage = std::function<patch::Image(const LabelledImage&)>;
@@ -39,7 +39,7 @@ std::string evaluation_page(const EvaluationReport& report, const ReadImage& rea
 /// What write_evaluation() will write.
 std::vector<std::filesystem::path> evaluation_files(const std::filesystem::path& output);
 
-/// Where a PredictionsFile goes; empty where `output` is none or a page alone.
+/// Where a PredictionsFile goes; empty if `output` is empty or a page alone.
 std::filesystem::path predictions_file(const std::filesystem::path& output);
 
 /// A name that ends in .html: the page. Else a folder, made where it is missing: index.html,

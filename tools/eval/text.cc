@@ -139,7 +139,7 @@ std::string evaluation_text(const EvaluationReport& report) {
                      confidence_table(tally) + "\n" + class_table(report) + confusion_lines(report);
   if (evaluation.unreadable != 0)
     text += "\n" + format_count(evaluation.unreadable) +
-            " more could not be read and are in no figure\n";
+            " more could not be read and are not in the figures\n";
   if (evaluation.damaged != 0)
     text += "\n" + format_count(evaluation.damaged) +
             " of the images are damaged files and are in the figures\n";

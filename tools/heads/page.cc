@@ -95,17 +95,16 @@ constexpr std::array<Column, 10> kColumns{{
      "how far a patch looks: the distance between query and key, weighted by the attention, in "
      "pixels of the model's input"},
     {"entropy (bits)",
-     "over how much the attention spreads: 0 is one token, the logarithm of the number of tokens "
-     "is all alike"},
+     "how widely the attention spreads: 0 is a single token, the logarithm of the number of tokens "
+     "is all tokens equally"},
     {"on prefix", "attention of the patches to class and register tokens"},
     {"pattern",
      "what the mean matrix looks like: diagonal (itself), offset down,right (a neighbour), "
-     "vertical "
-     "(all look at one token), block (its row, column or quadrant), or mixed",
+     "vertical (all attend to one token), block (its row, column or quadrant), or mixed",
      true},
     {"score", "how clearly the pattern is followed, up to 1; below 0.4 the head is mixed"},
     {"KL without",
-     "what the answer loses without the head: divergence of the probabilities, in nats"},
+     "change of the answer without the head: KL divergence of the probabilities, in nats"},
     {"top-1 changed", "share of the images whose first class changes without the head"},
     {"estimate", "first-order effect of the head on the first class, from the gradient"},
     {"notes", "dead: no output depends on it; like 3:1: attends as head 1 of layer 3 does", true},
@@ -149,14 +148,17 @@ std::string plots_html(const HeadReport& report) {
   return "<div class=\"plots\">\n" +
          plot_html("How far they look", "Mean attention distance in pixels, a dot per head.",
                    distance_svg(report)) +
-         plot_html("What they do", "Patterns, heads down and layers across; deeper is clearer.",
+         plot_html("What they do",
+                   "Patterns, heads down and layers across; the stronger the colour, the clearer.",
                    patterns_svg(report) + legend_html()) +
          (nothing ? ""
-                  : plot_html("What they are worth",
-                              report.ablated != 0
-                                  ? "What the answer loses without the head; deeper is more."
-                                  : "Estimated effect on the answer; deeper is more.",
-                              importance_svg(report))) +
+                  : plot_html(
+                        "How important they are",
+                        report.ablated != 0
+                            ? "Change of the answer without the head; the stronger the colour, the "
+                              "more."
+                            : "Estimated effect on the answer; the stronger the colour, the more.",
+                        importance_svg(report))) +
          "</div>\n";
 }
 
@@ -168,7 +170,7 @@ std::string matrices_html(const HeadReport& report, const std::vector<std::strin
       "the square root, each matrix with its own scale. Click to enlarge.</p>\n<div "
       "class=\"scroll\"><div class=\"matrices\" style=\"--columns:" +
       std::to_string(report.heads <= 8 ? report.layers : report.heads) + "\">\n";
-  // The longer of layers and heads goes across where heads are few, as in the plots.
+  // With few heads, layers go across as in the plots.
   const auto add = [&](size_t layer, size_t head) {
     const size_t at = layer * report.heads + head;
     const std::string pattern =

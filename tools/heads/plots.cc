@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMargin = 24;
 constexpr size_t kPlotWidth = 560;
 constexpr size_t kPlotHeight = 330;
-constexpr size_t kLeft = 48;    // room for the numbers of the vertical axis
+constexpr size_t kLeft = 48;    // for the numbers of the vertical axis
 constexpr size_t kBottom = 40;  // and of the horizontal one
 
 constexpr TextLook kLabel{.height = 10.0, .colour = kFaintInk};
@@ -23,7 +23,7 @@ TextLook aligned(Align align) {
   return look;
 }
 
-/// A round step that makes at most five of `most`.
+/// The smallest round step of which five reach `most`.
 double round_step(double most) {
   const double power = std::pow(10.0, std::floor(std::log10(std::max(most, 1e-9) / 5.0)));
   for (const double step : {1.0, 2.0, 2.5, 5.0})

@@ -208,7 +208,7 @@ TEST(EvalProgram, CountsAndListsWhatItCannotRead) {
   const Finished missing = run({"eval", "-m", kModel, list});
   EXPECT_EQ(missing.status, 1);
   EXPECT_THAT(missing.err, HasSubstr("nowhere.png: no such file"));
-  EXPECT_THAT(missing.out, HasSubstr("1 more could not be read and are in no figure"));
+  EXPECT_THAT(missing.out, HasSubstr("1 more could not be read and are not in the figures"));
 }
 
 TEST(EvalProgram, WritesAReport) {

@@ -52,7 +52,7 @@ TEST(EvaluationReport, IsTheSameInEveryForm) {
   EXPECT_THAT(text, HasSubstr("pets <1> on photos: 5 images of 2 classes"));
   EXPECT_THAT(text, HasSubstr("top-1                 60.00 %   3 of 5"));
   EXPECT_THAT(text, HasSubstr("2  dog, \"good\" taken for cat"));
-  EXPECT_THAT(text, HasSubstr("1 more could not be read and are in no figure"));
+  EXPECT_THAT(text, HasSubstr("1 more could not be read and are not in the figures"));
 }
 
 TEST(EvaluationReport, HasCellsThatSpreadsheetsDoNotRunWhereAskedFor) {
