@@ -204,7 +204,7 @@ TEST(Info, NamesTheRuleOfTheLayout) {
   EXPECT_THAT(shown("hf_beit"),
               HasSubstr("  other sizes     relative bias bilinear, as transformers\n"));
   EXPECT_THAT(shown("relpos_mlp"),
-              HasSubstr("  other sizes     relative bias of the offsets there\n"));
+              HasSubstr("  other sizes     relative bias computed for the new offsets\n"));
   EXPECT_THAT(shown("original_cait/XXS24_224.pth"),
               HasSubstr("  other sizes     positions bicubic-antialias, where timm has no rule\n"));
   EXPECT_THAT(shown("dinov3_small"), HasSubstr("  head            mean pooling (as timm), 10"));

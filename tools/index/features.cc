@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* kOutput = "output";
 
-/// Two-tower models and others without classes are compared by their output, which is where images
-/// meet texts; a classifier's output is its classes, so there it is what the classifier reads.
+/// Models without classes are compared by their output, which two-tower models share with texts.
+/// The output of a classifier is its classes, so for those it is the class token or the mean.
 std::string usual_features(const Classifier& classifier) {
   const ModelConfig& config = classifier.config();
   if (config.head.classes == 0) return kOutput;
@@ -76,11 +76,11 @@ void check_description(const std::filesystem::path& path, const Json& stored, co
     Json part;
     for (const auto* key : {"model", "model_sha256", "recipe", "options"})
       if (description.contains(key)) part[key] = description[key];
-    // As text is read: the numbers of both have been converted to text.
+    // Both go through text, so that equal numbers are rounded in the same way.
     return Json::parse(dump(part), nullptr, false);
   };
   auto lines = differences(comparable(stored), comparable(wanted));
-  // A model under another name is the same one.
+  // The same model under another name.
   if (lines.size() == 1 && lines.front().starts_with("model is ")) return;
   if (lines.empty()) return;
   std::string text;

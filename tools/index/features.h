@@ -1,4 +1,4 @@
-/// The vectors of an index: which model makes them of an image, and how.
+/// The vectors of an index: which model makes them from an image, and how.
 #pragma once
 
 #include <filesystem>
@@ -13,11 +13,11 @@
 
 namespace vit::tools {
 
-/// A model that makes unit vectors of images. Immutable; any thread may use it, each with its own
+/// A model that makes unit vectors from images. Immutable; any thread may use it, each with its own
 /// runner.
 class FeatureMaker {
  public:
-  /// `which`: "cls", "mean" or "output"; none: what the model is meant to be compared by. Throws an
+  /// `which`: "cls", "mean" or "output"; none: the model's usual features. Throws an
   /// Error if the model has no such features.
   FeatureMaker(const ModelSettings& settings, const std::optional<std::string>& which);
 

@@ -47,7 +47,7 @@ struct Report {
   std::function<ContactSheet()> sheet;
 };
 
-/// To the output, whole or not at all.
+/// Writes the result to the output, whole or not at all.
 void write_report(const ReportSettings& settings, const Report& report, ThreadPool& pool);
 
 /// A path as it is shown to people: relative, if it is below the current folder.
@@ -60,7 +60,7 @@ std::string count_of(std::uint64_t count, std::string_view one, std::string_view
 /// The columns that every table has for an image, and their titles.
 constexpr std::string_view kEntryColumns = "path,width,height,bytes";
 std::string entry_csv(const index::Entry& entry);
-/// … and their fields in JSON, added to `object`.
+/// Adds the same fields to a JSON object.
 void add_entry(const index::Entry& entry, Json& object);
 /// The small picture of an image, linked to its file.
 SheetPicture sheet_picture(const index::Entry& entry, float figure);

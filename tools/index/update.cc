@@ -31,8 +31,8 @@ namespace fs = std::filesystem;
 using index::Entry;
 using index::Status;
 
-/// Images between two looks at the clock: more where they take little time, and always enough to
-/// keep the workers of usual machines busy.
+/// Images between two checks of the clock: more if they take little time, and always enough to keep
+/// the workers of usual machines busy.
 constexpr size_t kLeastImages = 16, kMostImages = 256;
 constexpr auto kBetweenFlushes = std::chrono::seconds(2);
 constexpr size_t kMostReports = 10;
@@ -55,7 +55,7 @@ std::string key_of(const Content& content) {
 
 enum class Outcome { kNotDone, kNew, kSameContent };
 
-/// What becomes of an item that is not as the index has it.
+/// The work on an item that is new or differs from its row in the index.
 struct Work {
   const IndexItem* item = nullptr;
   Stamp stamp{};
@@ -125,14 +125,14 @@ class Update {
     progress_.clear();
     if (stopped) {
       write_message("stopped; " + settings_.output.string() +
-                    " has what is done so far, the same command continues");
+                    " has what was done so far; the same command resumes");
       return 128 + signals_.number();
     }
     return conclude();
   }
 
  private:
-  /// None: the index has this image as it is.
+  /// None: the index has this image unchanged.
   std::optional<Work> look_at(const IndexItem& item) {
     Work work{.item = &item, .stamp = stamp_of(item.input)};
     const auto known = rows_.find(item.input.path);
@@ -241,7 +241,7 @@ class Update {
     write_message(reason);
   }
 
-  /// Only below what was listed now: a drive that is not mounted must not empty the index.
+  /// Only rows below the listed operands: a drive that is not mounted must not empty the index.
   void drop_gone_rows() {
     for (const auto& [path, row] : rows_) {
       if (seen_.contains(path) || !is_covered(path) || is_there(path)) continue;
@@ -250,7 +250,8 @@ class Update {
     }
   }
 
-  /// Whether a plain file exists or cannot be asked for. Members of archives are as listed.
+  /// Whether a plain file exists, or its folder cannot be read. Members of archives exist if
+  /// listed.
   static bool is_there(std::string_view path) {
     struct stat status {};
     if (path.find(kMemberMark) != path.npos) return false;

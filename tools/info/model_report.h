@@ -32,7 +32,7 @@ struct ModelReport {
   std::vector<TensorRow> tensors;
   std::uint64_t parameters = 0;
   std::uint64_t multiply_adds = 0;
-  std::uint64_t weight_bytes = 0;      ///< as loaded, float32
+  std::uint64_t weight_bytes = 0;      ///< as loaded: float32, or int8 with scales
   std::uint64_t activation_bytes = 0;  ///< of one image in progress
 };
 

@@ -37,7 +37,7 @@ std::string some_of(const std::vector<std::string>& words, size_t most) {
   return words.size() > most ? text + ", …" : text;
 }
 
-/// What the scores of attention know of places.
+/// Rotary positions and relative biases.
 std::string places_text(const EncoderConfig& c) {
   std::string text;
   if (c.rotary.kind != RotaryKind::kNone)
@@ -95,11 +95,11 @@ std::string rotary_rule(const RotaryConfig& c) {
 
 std::string relative_rule(const RelativeBiasConfig& c) {
   if (c.kind == RelativeBiasKind::kNone) return {};
-  if (c.kind != RelativeBiasKind::kTable) return "relative bias of the offsets there";
+  if (c.kind != RelativeBiasKind::kTable) return "relative bias computed for the new offsets";
   return "relative bias " + std::string(to_string(c.resampling));
 }
 
-/// Whose code does it so, where the references of a family disagree.
+/// Whose rule this is, if the references of a family disagree.
 std::string reference_text(const ModelConfig& c) {
   const RelativeBiasConfig& bias = c.encoder.relative_bias;
   if (bias.kind == RelativeBiasKind::kTable) {
@@ -192,7 +192,7 @@ std::string to_text(const ModelReport& r, bool with_tensors) {
   text += line("input", size_text(c.embedding.image_height, c.embedding.image_width) +
                             " pixels, patches of " +
                             size_text(c.embedding.patch_height, c.embedding.patch_width) +
-                            (c.embedding.conv_stem ? " behind convolutions" : "") + ", grid " +
+                            (c.embedding.conv_stem ? " after convolutions" : "") + ", grid " +
                             size_text(c.embedding.grid().rows, c.embedding.grid().cols));
   text += line("tokens", tokens_text(c));
   if (const std::string rule = other_sizes_text(c); !rule.empty())

@@ -23,7 +23,7 @@ std::string csv_original(std::string_view text);
 /// never closed.
 std::optional<std::vector<std::string>> csv_fields(std::string_view record);
 
-/// Reads a file record by record. Both kinds of line ends; a byte order mark at the beginning and
+/// Reads a file record by record, with LF or CRLF; a byte order mark at the beginning and
 /// empty lines are skipped.
 class CsvReader {
  public:

@@ -1,4 +1,4 @@
-/// Hashes of files, as used by the hub.
+/// Hashes of files, as the hub uses them.
 #pragma once
 
 #include <cstddef>

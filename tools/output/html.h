@@ -13,7 +13,7 @@ std::string html_escaped(std::string_view text);
 std::string url_escaped(std::string_view name);
 /// For data: URLs.
 std::string base64(std::string_view bytes);
-/// The bytes of such a text, with or without '=' at its end; none where it is malformed.
+/// The bytes of such a text, with or without '=' at its end; none if it is malformed.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace vit::tools

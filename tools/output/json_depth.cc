@@ -10,7 +10,7 @@ bool nests_deep(std::string_view json) {
   std::size_t depth = 0;
   for (std::size_t at = 0; at < json.size(); ++at) {
     switch (json[at]) {
-      case '"':  // brackets in a text are none
+      case '"':  // brackets within a string do not count
         for (++at; at < json.size() && json[at] != '"'; ++at) at += json[at] == '\\' ? 1 : 0;
         break;
       case '[':

@@ -75,7 +75,7 @@ std::string gzipped(std::string_view bytes) {
   return packed;
 }
 
-/// Whether values are there, as runs of equal answers, each with its length doubled as a varint.
+/// Which values are present, as runs: twice the length as a varint, then 1 or 0.
 std::string definition_levels(const std::vector<std::pair<bool, std::uint32_t>>& runs) {
   std::string levels;
   for (const auto& [there, length] : runs) {
@@ -126,7 +126,7 @@ void add_schema(ThriftWriter& out, const std::vector<ParquetColumn>& columns) {
       out.field(6, kTimestampMicros);
       out.begin_struct(10);
       out.begin_struct(8);  // TIMESTAMP
-      out.field(1, true);   // … in UTC
+      out.field(1, true);   // in UTC
       out.begin_struct(2);
       out.begin_struct(2);  // MICROS
       out.end_struct();

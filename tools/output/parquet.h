@@ -25,8 +25,8 @@ struct ParquetColumn {
   bool optional = true;
 };
 
-/// Nothing, an integer or a time (microseconds since 1970, UTC), a float, a double, or a text in
-/// UTF-8: what its column's type says.
+/// A value of the type of its column, or nothing: an integer or a time (microseconds since 1970,
+/// UTC), a float, a double, or a text in UTF-8.
 using ParquetValue = std::variant<std::monostate, std::int64_t, float, double, std::string>;
 
 /// Memory is bounded: rows are written in groups of at most 65,536.
@@ -39,7 +39,7 @@ class ParquetWriter {
 
   /// One value for each column.
   void add(std::span<const ParquetValue> row);
-  /// Must be called last. `facts` are names and texts for the reader of the file.
+  /// Must be called last. `facts` become the key-value metadata of the file.
   void finish(std::span<const std::pair<std::string, std::string>> facts);
 
  private:

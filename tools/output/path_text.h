@@ -1,4 +1,4 @@
-/// Paths in files that must be UTF-8, while a path may be any bytes.
+/// Paths, which may be any bytes, in files that must be UTF-8.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,16 @@
 
 namespace vit::tools {
 
-/// Bytes as hexadecimal digits, and back; none where they are not.
+/// Bytes as hexadecimal digits, and back; none if they are not.
 std::string to_hex(std::string_view bytes);
 std::optional<std::string> from_hex(std::string_view digits);
 bool is_utf8(std::string_view text);
 /// Bytes that are not UTF-8 become U+FFFD.
 std::string as_utf8(std::string_view text);
 
-/// The field `key`, and behind it its bytes as `key`_hex where the path is not UTF-8.
+/// Sets the field `key`, and also `key`_hex with its bytes if the path is not UTF-8.
 void put_path(Json& json, const std::string& key, const std::string& path);
-/// What put_path() wrote; none where there is no such field.
+/// What put_path() wrote; none if there is no such field.
 std::optional<std::string> path_in(const Json& json, const std::string& key);
 
 }  // namespace vit::tools

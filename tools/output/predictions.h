@@ -25,7 +25,7 @@ struct TextStyle {
   bool colour = false;
   bool multi_label = false;  ///< probabilities are scores that do not add up to one
   bool logits = false;       ///< the raw output beside each class
-  size_t classes = 0;        ///< all that the probabilities are shared among, for a remark; 0: none
+  size_t classes = 0;        ///< number of classes, for the remark "not sure"; 0: no remark
 };
 
 /// The style that suits standard output.
@@ -34,7 +34,7 @@ TextStyle output_style();
 /// A bar in eighths of a column, without trailing blanks. `fraction` is clamped to 0…1.
 std::string bar(float fraction, size_t width);
 
-/// The best answer of `style.classes` is less probable than this: a remark says so.
+/// If the best answer is less probable than this, a remark says so.
 constexpr float kUnsure = 0.25f;
 
 /// The file, then a line per class: rank, label, percentage and a bar, aligned.
@@ -43,7 +43,7 @@ std::string to_text(const ImageResult& result, const TextStyle& style);
 /// A JSON document in three parts, so that it streams: opening, images with ",\n" between, closing.
 /// Numbers have the fewest digits that restore the same float; bytes of a file name that are
 /// not UTF-8 become U+FFFD.
-/// `groups`: what the classes are, as JSON; empty: the model's own.
+/// `groups`: the groups of classes, as JSON; empty: the classes are the model's own.
 std::string json_opening(std::string_view model, const Recipe& recipe,
                          const std::string& groups = {});
 std::string json_image(const ImageResult& result, bool with_logits);

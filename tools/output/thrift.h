@@ -1,5 +1,5 @@
-/// Thrift's compact protocol, as far as Parquet's metadata needs it: structures, lists, whole
-/// numbers, texts and truth values.
+/// The part of Thrift's compact protocol that Parquet's metadata needs: structs, lists, integers,
+/// strings and booleans.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ enum class ThriftType : unsigned char {
 
 class ThriftWriter {
  public:
-  /// Fields of a structure come in the order of their ids.
+  /// The fields of a struct must come in the order of their ids.
   void field(int id, std::int32_t value);
   void field(int id, std::int64_t value);
   void field(int id, std::string_view text);
@@ -42,7 +42,7 @@ class ThriftWriter {
   void signed_number(std::int64_t value);
 
   std::string bytes_;
-  std::vector<int> last_{};  ///< the last id in each structure that is open
+  std::vector<int> last_{};  ///< the last id in each open struct
 };
 
 }  // namespace vit::tools

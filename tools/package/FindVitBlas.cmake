@@ -1,6 +1,6 @@
 # VitBlas::VitBlas: OpenBLAS, on the machine that builds and again on the machine that uses the package.
 # The serial variant, where it is installed beside others: the usual one starts a thread per core as soon as it is
-# loaded, long before anybody can ask for fewer. Its folder goes into the RPATH of what links it, so Debian's
+# loaded, before a program can ask for fewer. Its folder goes into the RPATH of what links it, so Debian's
 # alternatives system does not replace it at run time. OpenCV loads libblas.so.3 and liblapack.so.3, which belong to
 # one variant each; they are linked as well, so that all three are of the same.
 set(serial_folder /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openblas-serial)

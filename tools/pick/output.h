@@ -19,7 +19,7 @@ struct Pick {
 
 enum class PickBy {
   kDiverse,    ///< the score is the largest similarity to a labelled or earlier picked image
-  kUncertain,  ///< … how unsure the classifier is, 0 to 1
+  kUncertain,  ///< the score is how unsure the classifier is, 0 to 1
 };
 
 struct PickReport {

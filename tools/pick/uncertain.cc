@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Images between two looks at the progress.
+/// Images between two updates of the progress display.
 constexpr size_t kPieceImages = 64;
 constexpr size_t kMostReports = 10;
 constexpr size_t kGuesses = 2;

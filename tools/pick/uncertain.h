@@ -24,8 +24,8 @@ struct Doubt {
 float doubt_of(std::span<const Prediction> best, bool multi_label);
 
 /// From the rows of a `vit batch`: .csv, .jsonl or .db. Images of the index without a row, and
-/// failed rows, are left out. The rows are of several labels for an image if the probabilities of
-/// one add up to more than 1. Throws an Error if no row is of an image of the index.
+/// failed rows, are left out. The rows are taken as multi-label if the probabilities of one add
+/// up to more than 1. Throws an Error if no row is of an image of the index.
 std::vector<Doubt> doubts_of_results(const index::Index& index,
                                      const std::filesystem::path& results);
 
