@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where the authors of CLIP publish it, and what it has been since 2021.
+// Where the authors of CLIP publish it; the content has not changed since 2021.
 constexpr const char* kHome =
     "https://raw.githubusercontent.com/openai/CLIP/main/clip/bpe_simple_vocab_16e6.txt.gz";
 constexpr const char* kSha256 = "924691ac288e54409236115652ad4aa250f48203de50a9e4722a6ecd48d6804a";

@@ -12,9 +12,9 @@ namespace vit::tools {
 /// Called with the number of bytes so far.
 using Progress = std::function<void(std::uintmax_t bytes)>;
 
-/// Resumes an earlier download. Returns the hash that was verified: "sha256",
-/// "git sha1", or nothing if the server gave none. Throws an Error: not enough space, size or hash
-/// differ from those of the hub (the file is removed), the network (the part is kept).
+/// Resumes an earlier download. Returns the hash that was verified: "sha256", "git sha1", or
+/// nothing if the server gave none. Throws an Error: not enough space, size or hash differ from
+/// those of the hub (the file is removed), the network failed (the part is kept).
 std::string download(HubRepository& repository, const RemoteFile& file,
                      const std::filesystem::path& path, const Progress& progress);
 

@@ -67,7 +67,7 @@ class HttpClient {
   std::unique_ptr<State> state_;
 };
 
-/// `location` as seen from `base`: "/a" and "https://b/c" alike.
+/// Resolves `location`, relative ("/a") or absolute ("https://b/c"), against `base`.
 std::string resolve_url(const std::string& base, const std::string& location);
 /// Whether scheme, host and port are equal, so that a token for one may be sent to the other.
 bool same_origin(const std::string& a, const std::string& b);

@@ -12,12 +12,11 @@
 
 namespace vit::tools {
 
-/// Kept when the program ends, as soon as it has a byte; only finish() and discard() remove
-/// it.
+/// Kept when the program ends if it has at least one byte; only finish() and discard() remove it.
 class PartFile {
  public:
-  /// Resumes an earlier download of the same content. Throws an Error: another program is
-  /// downloading it, not allowed, …
+  /// Resumes an earlier download of the same content. Throws an Error if another program is
+  /// downloading it, or if the file cannot be written.
   PartFile(const std::filesystem::path& path, const RemoteFile& remote);
   ~PartFile();
   PartFile(const PartFile&) = delete;
@@ -49,7 +48,7 @@ class PartFile {
   std::filesystem::path part_;
   std::filesystem::path note_;
   RemoteFile remote_;
-  std::optional<std::uintmax_t> limit_;  ///< unset: as large as the server says
+  std::optional<std::uintmax_t> limit_;  ///< unset: no limit
   std::uintmax_t size_ = 0;
   std::optional<Digest> digest_;
   int file_ = -1;

@@ -13,7 +13,8 @@ struct Retries {
   std::chrono::milliseconds pause{1000};  ///< before the second one; doubled each time
 };
 
-/// Does `action` until it does not throw a BrokenConnection. `progress()` grows while it gets on.
+/// Repeats `action` until it throws no BrokenConnection. The number of attempts starts again
+/// whenever progress() has changed.
 template <typename Action, typename Progress>
 auto with_retries(const Retries& retries, const Progress& progress, const Action& action) {
   auto before = progress();

@@ -8,7 +8,7 @@
 
 namespace vit::tools {
 
-/// As download(). Returns what is known of the content: "sha256 verified", …
+/// As download(). Returns how the content was verified: "sha256 verified", …
 std::string shown_download(HubRepository& repository, const RemoteFile& remote,
                            const std::filesystem::path& path);
 

@@ -59,7 +59,7 @@ class TextFeatures {
   text::TextWorkspace workspace_;
 };
 
-/// Models are loaded when they are needed, and compared with that of the index before.
+/// Loads models when they are needed, and checks that they are the model of the index.
 class QueryVectors {
  public:
   QueryVectors(ModelSettings settings, const std::filesystem::path& path, const index::Index& index)

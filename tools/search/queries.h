@@ -1,4 +1,4 @@
-/// What is looked for: images and texts, added and subtracted.
+/// Queries: images and texts, added and subtracted.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace vit::tools {
 
-/// Opens an operand that names an image file instead of a text.
+/// Start of an operand that names an image file instead of a text.
 constexpr std::string_view kImageMark = "image:";
 
 struct Term {

@@ -31,7 +31,7 @@ struct Member {
   ZipMember zip{};
 };
 
-/// Any thread may read it.
+/// Several threads may read it.
 class Archive {
  public:
   /// Throws an Error if it cannot be opened.
@@ -44,7 +44,7 @@ class Archive {
   /// or truncated, after visiting the members before it.
   bool visit(const std::function<bool(const Member&)>& visit, const std::atomic<bool>& stop) const;
 
-  /// The bytes of a member, for one thread. `name` opens the messages. The archive and `stop`,
+  /// The bytes of a member, for one thread. Messages start with `name`. The archive and `stop`,
   /// which ends a read with patch::WaitStopped, must outlive it.
   patch::ByteSource source(const Member& member, const std::string& name,
                            const std::atomic<bool>& stop) const;
@@ -63,7 +63,7 @@ struct MemberName {
 };
 std::optional<MemberName> split_member_name(const std::string& path);
 
-/// Finds members by name. Knows those of the archive that was looked into last.
+/// Finds members by name. Keeps those of the archive that was opened last.
 class MemberFinder {
  public:
   struct Found {

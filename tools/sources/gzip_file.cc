@@ -15,9 +15,9 @@ constexpr std::size_t kWindow = 32768;
 constexpr std::size_t kInput = 65536;
 constexpr std::size_t kMostIdle = 8;
 constexpr std::uint64_t kBetweenMarks = std::uint64_t{4} << 20;
-constexpr std::uint64_t kMarksPerDoubling = 512;  // of the bytes before, so that marks stay few
+constexpr std::uint64_t kMarksPerDoubling = 512;  // of the content, so that marks stay few
 
-// Images do not shrink. What grows far beyond its file is meant to cost time.
+// Images hardly compress. A file that grows far beyond its size is made to waste time.
 constexpr std::uint64_t kHarmless = std::uint64_t{100} << 20, kMostGrowth = 200;
 
 constexpr int kGzip = 16 + MAX_WBITS, kRaw = -MAX_WBITS;
@@ -26,13 +26,13 @@ constexpr int kGzip = 16 + MAX_WBITS, kRaw = -MAX_WBITS;
 
 /// A place between two deflate blocks, and the bytes before it that later ones may repeat.
 struct GzipFile::Mark {
-  std::uint64_t from = 0;  ///< in the file: of the byte behind
-  std::uint64_t to = 0;    ///< in what it decompresses to
-  int bits = 0;            ///< of the byte before `from` that are still to come
+  std::uint64_t from = 0;  ///< offset of the next byte in the file
+  std::uint64_t to = 0;    ///< offset in the decompressed content
+  int bits = 0;            ///< of the byte before `from` that are not decoded yet
   std::vector<Bytef> window{};
 };
 
-/// Goes forward only.
+/// Decompresses forward only.
 class GzipFile::Decoder {
  public:
   explicit Decoder(const ReadableFile& file) : file_(file) { start(kGzip); }
@@ -69,7 +69,7 @@ class GzipFile::Decoder {
     to_ += made;
     if (to_ > kHarmless && to_ / kMostGrowth > consumed())
       fail(file_.path(), ": decompresses to more than ", kMostGrowth,
-           " times its size, which images do not; unpack it first if it is to be trusted");
+           " times its size, which images do not; unpack it first if you trust it");
     if (status == Z_STREAM_END) end_stream();
     return made;
   }
@@ -141,7 +141,7 @@ class GzipFile::Decoder {
   const ReadableFile& file_;
   z_stream stream_{};
   std::vector<Bytef> input_ = std::vector<Bytef>(kInput);
-  std::uint64_t from_ = 0;  ///< of the file, behind what is in `input_`
+  std::uint64_t from_ = 0;  ///< offset in the file after the bytes in `input_`
   std::uint64_t to_ = 0;
   bool raw_ = false;      ///< started at a mark, without gzip's header and sum
   bool between_ = false;  ///< two streams
@@ -151,7 +151,7 @@ class GzipFile::Decoder {
 GzipFile::GzipFile(const ReadableFile& file) : file_(file) {}
 GzipFile::~GzipFile() = default;
 
-/// The one that is nearest, of the idle ones and of those that a mark gives.
+/// The nearest one before `offset`: an idle one, or a new one that starts at a mark.
 std::unique_ptr<GzipFile::Decoder> GzipFile::decoder_before(std::uint64_t offset) const {
   std::shared_ptr<const Mark> mark;
   {

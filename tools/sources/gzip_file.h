@@ -1,4 +1,4 @@
-/// What a gzip file decompresses to, read from any place on.
+/// Random access to the decompressed content of a gzip file.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace vit::tools {
 
-/// Any thread may read it. What was decompressed once leaves marks every few megabytes, from which
-/// later reads go on; a mark takes 32 kB, and there are about a thousand of them at the most.
+/// Several threads may read it. Decompression leaves marks every few megabytes, from which later
+/// reads continue; a mark takes 32 kB, and there are about a thousand of them at most.
 class GzipFile {
  public:
   /// `file` must outlive this.

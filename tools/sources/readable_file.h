@@ -10,7 +10,7 @@
 
 namespace vit::tools {
 
-/// An open file, for archives and for plain files. Any thread may read it.
+/// An open file, for archives and for plain files.
 class ReadableFile {
  public:
   /// Throws an Error if it cannot be opened.

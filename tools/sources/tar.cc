@@ -139,7 +139,7 @@ class Walk {
     return bytes;
   }
 
-  /// The last member may be longer than what is compressed.
+  /// Of compressed archives the size is unknown: the last member may end beyond it.
   bool is_there(std::uint64_t offset) const {
     if (file_.size != std::numeric_limits<std::uint64_t>::max()) return true;
     return !read(std::min(offset, end_of_last_ - 1), 1).empty();

@@ -18,10 +18,10 @@ struct TarMember {
   std::uint64_t size = 0;
 };
 
-/// The bytes of an archive: a file, or what one decompresses to.
+/// The bytes of an archive: a file, or the decompressed content of one.
 struct TarBytes {
-  const std::string& path;  ///< opens the messages
-  /// Unknown, and then this large, of what is still compressed.
+  const std::string& path;  ///< messages start with it
+  /// The largest number if it is unknown, because the content is compressed.
   std::uint64_t size = std::numeric_limits<std::uint64_t>::max();
   /// Fills the bytes from an offset on; returns how many there were.
   std::function<std::size_t(std::uint64_t offset, std::span<std::byte> bytes)> read;

@@ -53,15 +53,14 @@ std::shared_ptr<patch::Video> open_video(const std::string& path, std::int64_t s
 
 std::int64_t count_frames(const patch::Video& video, const std::string& path, std::int64_t step) {
   const double milliseconds = video.seconds() * 1000;
-  // A picture that stays for long costs a few bytes only.
+  // A long still picture takes only a few bytes.
   std::error_code ignored;
   constexpr double kAlways = 3600, kLeastBytes = 16;
   const auto bytes = static_cast<double>(fs::file_size(path, ignored));
   if (milliseconds > kLongest ||
       milliseconds / static_cast<double>(step) > kAlways + bytes / kLeastBytes)
-    fail(path, ": says that it is ", milliseconds / 1000,
-         " s long, for which it is too short with ", bytes,
-         " bytes: it is damaged, or made to do harm");
+    fail(path, ": claims to be ", milliseconds / 1000, " s long, but has only ", bytes,
+         " bytes: it is damaged or malicious");
   return std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::ceil(milliseconds / static_cast<double>(step) - 1e-6)));
 }

@@ -22,7 +22,7 @@ constexpr std::uint32_t kIn64 = 0xffffffff;
 constexpr std::uint16_t kZip64Extra = 1;
 constexpr std::size_t kInput = 65536;
 
-/// Little-endian numbers; what lies outside reads as zero.
+/// Little-endian numbers; bytes beyond the end read as zero.
 class Fields {
  public:
   explicit Fields(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -47,7 +47,7 @@ class Fields {
 
 struct Directory {
   std::uint64_t offset = 0, size = 0;
-  std::uint64_t before = 0;  ///< bytes before the archive, as of those that unpack themselves
+  std::uint64_t before = 0;  ///< bytes before the archive, as in self-extracting ones
 };
 
 /// The record at the end, which a comment may follow.
@@ -79,14 +79,14 @@ Directory find_directory(const ReadableFile& file) {
   Directory found{fields.u32(16), fields.u32(12), 0};
   const auto locator = file.read(behind - std::min<std::uint64_t>(behind, kLocatorLength), 4);
   if (behind >= kLocatorLength + kEnd64Length && Fields(locator).u32(0) == kEnd64Locator) {
-    behind -= kLocatorLength + kEnd64Length;  // where it is, also with bytes before the archive
+    behind -= kLocatorLength + kEnd64Length;  // its place, even with bytes before the archive
     const auto end64 = file.read(behind, kEnd64Length);
     if (Fields(end64).u32(0) != kEnd64)
       fail(file.path(), ": damaged zip archive: its 64-bit end is not where it should be");
     found = {Fields(end64).u64(48), Fields(end64).u64(40), 0};
   }
   if (found.size > behind || found.offset > behind - found.size)
-    fail(file.path(), ": damaged zip archive: its directory lies outside of the file");
+    fail(file.path(), ": damaged zip archive: its directory is outside of the file");
   found.before = behind - found.size - found.offset;
   found.offset += found.before;
   return found;

@@ -1,5 +1,5 @@
 /// The members of a .zip file, found without unpacking it. Unlike the weights' reader of ZIP
-/// archives it holds no list of them, and a member that cannot be read does not end it.
+/// archives it holds no list of them, and a member that cannot be read does not end the listing.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ bool visit_zip(const ReadableFile& file, const std::function<bool(const ZipMembe
                const std::atomic<bool>& stop);
 
 /// Reads the content in order, or from the start again; one thread at a time. `file` must outlive
-/// it. Throws an Error that opens with `name` if the content is damaged.
+/// it. Throws an Error that starts with `name` if the content is damaged.
 std::function<std::size_t(std::uint64_t at, std::span<std::byte> bytes)> zip_reader(
     const ReadableFile& file, const ZipMember& member, const std::string& name);
 

@@ -1,4 +1,4 @@
-/// Images within .zip and .tar.gz files: what is broken or made to do harm, too. Those within .tar
+/// Images within .zip and .tar.gz files, also broken and malicious ones. Those within .tar
 /// files are in tests/tools/batch/archives_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -250,7 +250,7 @@ TEST(TarGz, ABombIsRefusedAndAStopEndsTheWalk) {
             20u);
   EXPECT_THAT(members, ElementsAre(HasSubstr(
                            ": decompresses to more than 200 times its size, which images do not; "
-                           "unpack it first if it is to be trusted")));
+                           "unpack it first if you trust it")));
   const std::atomic<bool> stopped{true};
   EXPECT_FALSE(Archive(folder.path("a.tgz")).visit([](const Member&) { return true; }, stopped));
 }
