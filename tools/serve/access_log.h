@@ -23,7 +23,7 @@ class AccessLog {
   AccessLog(const AccessLog&) = delete;
   AccessLog& operator=(const AccessLog&) = delete;
 
-  /// Lines are dropped, and counted in the next one that is written, while the reader is too slow.
+  /// Lines are dropped while the reader is too slow; the next line that is written counts them.
   void add(const std::string& line);
 
  private:

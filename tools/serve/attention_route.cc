@@ -19,7 +19,7 @@ enum class Form { kPicture, kPage, kNumbers };
 
 /// One request under way.
 struct Look {
-  std::shared_ptr<Exchange> exchange;  ///< in whose request the image may lie
+  std::shared_ptr<Exchange> exchange;  ///< its request may hold the bytes of the image
   Inputs inputs;
   Form form = Form::kPicture;
   MapSettings map;
@@ -27,7 +27,7 @@ struct Look {
   Reply reply;
 };
 
-/// The projection of a two-tower model is stored as a classifier, but its outputs are no classes:
+/// The projection of a two-tower model is stored as a classifier, but its outputs are not classes:
 /// the labels of a request are.
 bool can_explain(const ServedModel& model, size_t labels = 0) {
   ModelConfig config = model.classifier.config();

@@ -44,7 +44,7 @@ ClassifySettings read_settings(const Request& request, const Json& fields, size_
 
 /// One request under way.
 struct Classification {
-  std::shared_ptr<Exchange> exchange;  ///< in whose request the images may lie
+  std::shared_ptr<Exchange> exchange;  ///< its request may hold the bytes of the images
   Inputs inputs;
   ClassifySettings settings;
   std::vector<std::vector<float>> embeddings;  ///< instead of images: the model's output for them
@@ -95,7 +95,7 @@ Reply document(const ServedModel& model, const std::vector<ImageResult>& results
   return {.body = body + json_closing()};
 }
 
-/// One image: its problem is the answer. Several: each has its answer or its problem.
+/// With one image its error is the answer; with several, each has its own answer or error.
 Reply reply_for(const ServedModel& model, Classification& work,
                 const std::vector<std::exception_ptr>& problems) {
   for (size_t i = 0; i < problems.size(); ++i) {

@@ -1,4 +1,4 @@
-/// What the interfaces of the service work with.
+/// What all routes of the service share.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ struct ServiceSettings {
   size_t most_images = 16;  ///< in one request
   size_t most_texts = 256;  ///< labels times templates, in one request
   PixelLimits pixels{};
-  std::vector<std::string> token_hashes{};  ///< SHA-256; empty: everybody may ask
+  std::vector<std::string> token_hashes{};  ///< SHA-256; empty: no token is needed
 };
 
 struct Context {
@@ -29,7 +29,7 @@ struct Context {
   const Server& server;
 };
 
-/// One request to one interface.
+/// One request to one route.
 struct Call {
   const Context& context;
   const std::shared_ptr<Exchange>& exchange;
@@ -38,8 +38,8 @@ struct Call {
   const Request& request() const { return exchange->request(); }
 };
 
-/// The images of a request as jobs of the queue. Answers 429 if there is no room, 504 if one of
-/// them waited for too long.
+/// The images of a request as jobs of the queue. Answers 429 if the queue is full, 504 if one of
+/// them waited too long.
 struct ImageJobs {
   ModelPtr model;
   size_t count = 0;
@@ -49,7 +49,7 @@ struct ImageJobs {
 };
 void run_images(const Call& call, ImageJobs jobs);
 
-/// What an exception says to a client.
+/// The status and the message with which an exception is answered.
 struct Problem {
   int status = 500;
   std::string message;

@@ -69,8 +69,8 @@ std::vector<Input> read_list(const Json& json, size_t most, const ServedModel& m
   return inputs;
 }
 
-/// What "features" says. The output is the place where images and texts meet, so it is the default
-/// of models that read both.
+/// The value of "features". Images and texts are compared by the model's output, so that is the
+/// default of models that read both.
 std::optional<FeatureKind> read_features(const Request& request, const Json& json,
                                          const ServedModel& model) {
   const auto given = setting(request, json, "features");
@@ -159,7 +159,8 @@ void answer_embeddings(const Call& call) {
   }
   const bool texts = std::ranges::any_of(work->inputs, &Input::is_text);
   if (texts && work->kind)
-    fail_request(422, "texts have no features but \"output\", which images are compared with");
+    fail_request(422,
+                 "texts have only the features \"output\", by which they are compared with images");
   work->features.resize(work->inputs.size());
   work->tokens.resize(work->inputs.size());
   run_images(call,

@@ -14,7 +14,7 @@
 namespace vit::tools::serve {
 namespace {
 
-constexpr size_t kFormFields = 64;  ///< parts of a form that are no images
+constexpr size_t kFormFields = 64;  ///< parts of a form that are not images
 constexpr std::string_view kForms =
     "expected an image (image/jpeg, image/png, image/webp, image/bmp, image/tiff, image/gif, "
     "image/heic, image/avif or "
@@ -101,7 +101,7 @@ BodyKind body_kind(const Request& request) {
   const std::string type = media_type(request);
   if (type == "multipart/form-data") return BodyKind::kMultipart;
   if (type == "application/json") return BodyKind::kJson;
-  // curl --data-binary says that it sends a form; decoding finds out whether it is an image.
+  // curl --data-binary claims to send a form; decoding shows whether it is an image.
   if (type.empty() || type.starts_with("image/") || type == "application/octet-stream" ||
       type == "application/x-www-form-urlencoded")
     return BodyKind::kImage;

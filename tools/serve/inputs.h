@@ -1,4 +1,4 @@
-/// The images of a request, in whichever form it carries them.
+/// The images of a request, in any of the forms that it may have.
 #pragma once
 
 #include <deque>
@@ -15,13 +15,13 @@ namespace vit::tools::serve {
 
 struct NamedImage {
   std::string name;
-  std::string_view bytes;  ///< of an image file; they lie in the request or in its Inputs
+  std::string_view bytes;  ///< of an image file; held by the request or by its Inputs
 };
 
-/// How the body of a request says that it is to be read.
+/// The form of a body, by its media type.
 enum class BodyKind { kImage, kMultipart, kJson };
 
-/// Of the header Content-Type: "image/jpeg" of "image/jpeg; charset=x", in lower case.
+/// The type in the header Content-Type: "image/jpeg" of "image/jpeg; charset=x", in lower case.
 std::string media_type(const Request& request);
 /// Throws a StatusError (415) for a type that holds no images.
 BodyKind body_kind(const Request& request);
@@ -38,7 +38,7 @@ struct Inputs {
 /// more than `most_images`.
 Inputs read_inputs(const Request& request, size_t most_images, bool or_embeddings = false);
 
-/// JSON of a body. Throws a StatusError (400) where it is none.
+/// The JSON of a body. Throws a StatusError (400) if it is not JSON.
 Json parse_json(std::string_view text);
 
 /// An image as a string of JSON: base64, or a data: URL with base64. Throws a StatusError (400).
@@ -57,8 +57,8 @@ struct PixelLimits {
   size_t max_pixels = 0;
   patch::Exif exif = patch::Exif::kApply;
 };
-/// Throws a StatusError: 415 if the bytes are no image, 413 for too many pixels, 422 for an image
-/// that cannot be decoded.
+/// Throws a StatusError: 415 if the bytes are not an image, 413 for too many pixels, 422 for an
+/// image that cannot be decoded.
 patch::Image decode_input(const NamedImage& input, const PixelLimits& limits);
 
 }  // namespace vit::tools::serve

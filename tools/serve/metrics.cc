@@ -79,14 +79,14 @@ void Metrics::count_reload(bool done) {
 std::string Metrics::text(const Gauges& gauges) const {
   const std::lock_guard lock(mutex_);
   std::ostringstream out;
-  head(out, "vit_requests_total", "counter", "Requests that are over; 499: the client left.");
+  head(out, "vit_requests_total", "counter", "Finished requests; 499: the client left.");
   for (const auto& [key, count] : requests_)
     out << "vit_requests_total{route=" << quoted(key.first) << ",status=\"" << key.second << "\"} "
         << count << '\n';
   head(out, "vit_request_seconds", "histogram",
        "From the first byte of a request to the last of its answer.");
   write(out, "vit_request_seconds", "route", seconds_);
-  head(out, "vit_model_request_seconds", "histogram", "The same, of the requests to each model.");
+  head(out, "vit_model_request_seconds", "histogram", "The same for the requests to each model.");
   write(out, "vit_model_request_seconds", "model", model_seconds_);
   head(out, "vit_images_total", "counter", "Images that a model has answered.");
   for (const auto& [model, count] : images_)
@@ -95,7 +95,7 @@ std::string Metrics::text(const Gauges& gauges) const {
   out << "vit_reloads_total{result=\"failed\"} " << reloads_[0]
       << "\nvit_reloads_total{result=\"done\"} " << reloads_[1] << '\n';
   gauge(out, "vit_queue_images", "Images that wait for a worker.", gauges.waiting);
-  gauge(out, "vit_running_images", "Images that a worker has begun.", gauges.running);
+  gauge(out, "vit_running_images", "Images that workers are processing.", gauges.running);
   gauge(out, "vit_connections", "Open connections.", gauges.connections);
   head(out, "vit_refused_connections_total", "counter", "Connections above --max-connections.");
   out << "vit_refused_connections_total " << gauges.refused << '\n';

@@ -14,17 +14,17 @@ namespace vit::tools::serve {
 
 using std::size_t;
 
-/// What is known at the time of the question.
+/// Values at the time of the request for metrics.
 struct Gauges {
   size_t waiting = 0;
   size_t running = 0;
   size_t connections = 0;
-  std::uint64_t refused = 0;  ///< connections, ever
+  std::uint64_t refused = 0;  ///< connections, since the start
 };
 
 class Metrics {
  public:
-  /// `route` is the address of an interface, not of a request: few and known.
+  /// `route` is the pattern of a route, not the path of a request, so there are few.
   void count_request(const std::string& route, int status, double seconds);
   /// A request that a model has answered.
   void count_images(const std::string& model, size_t images, double seconds);

@@ -36,7 +36,7 @@ ServedModel::ServedModel(std::string as, ModelSettings how, Classifier loaded)
     two_towers_ = true;
     words_ = std::make_unique<const Words>(
         load_word_encoder(std::move(checkpoint), known_clip_vocabularies()));
-  } catch (const Error& error) {  // images are answered all the same
+  } catch (const Error& error) {  // images can still be answered
     no_words_ = error.what();
   }
 }
@@ -88,7 +88,7 @@ Models::Models(std::vector<ModelChoice> choices, ModelSettings settings)
     : choices_(std::move(choices)),
       settings_(std::move(settings)),
       list_(load_all(choices_, settings_)) {
-  settings_.quiet = true;  // said once
+  settings_.quiet = true;  // the note is written once
 }
 
 std::shared_ptr<const ModelList> Models::list() const {

@@ -20,7 +20,7 @@ class ServedModel {
   const std::string name;
   const Classifier classifier;
 
-  /// Classes of its own: those of a two-tower model are named by each request.
+  /// Its own classes; 0 for a two-tower model, whose classes each request names.
   size_t classes() const { return two_towers_ ? 0 : classifier.config().head.classes; }
   /// Null if it reads no text.
   const Words* words() const { return words_.get(); }
@@ -62,7 +62,7 @@ ModelChoice parse_model_choice(const std::string& text);
 
 class Models {
  public:
-  /// Loads them all. Throws an Error, also where two have the same name.
+  /// Loads them all. Throws an Error, also if two have the same name.
   Models(std::vector<ModelChoice> choices, ModelSettings settings);
 
   std::shared_ptr<const ModelList> list() const;

@@ -105,7 +105,7 @@ std::vector<FormPart> parse_form(std::string_view body, std::string_view boundar
     fail_request(400, "multipart body: the Content-Type header has no boundary of 1 to ",
                  kBoundaryLength, " characters");
   const std::string delimiter = "\r\n--" + std::string(boundary);
-  // The first delimiter stands at the very beginning, or after a line that is not looked at.
+  // The first delimiter is at the very beginning, or after lines that are ignored.
   if (body.starts_with(std::string_view(delimiter).substr(2)))
     body.remove_prefix(delimiter.size() - 2);
   else if (const size_t at = body.find(delimiter); at != body.npos)

@@ -1,4 +1,4 @@
-/// The page of the service and the description of its interfaces, embedded by the build.
+/// The page of the service and its OpenAPI description, embedded by the build.
 #pragma once
 
 #include <string_view>

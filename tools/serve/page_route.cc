@@ -10,7 +10,7 @@
 namespace vit::tools::serve {
 namespace {
 
-/// As a Content-Security-Policy names a text that is part of a page.
+/// The hash by which a Content-Security-Policy allows an inline script or style.
 std::string policy_hash(const std::string& text) {
   Digest digest = Digest::sha256();
   digest.add(std::as_bytes(std::span(text)));
@@ -24,8 +24,8 @@ std::string policy_hash(const std::string& text) {
   return "'sha256-" + base64(bytes) + "'";
 }
 
-/// Nothing from other hosts and nothing that is not ours. The explorer is a document that the page
-/// makes of an answer; it is under the page's policy, which knows its style and script.
+/// Allows nothing from other hosts. The explorer is a document that the page makes from an answer,
+/// so it is under the policy of the page, which allows its inline style and script by their hashes.
 std::string policy() {
   const InlineParts explorer = explorer_inline_parts();
   return "default-src 'none'; script-src 'self' " + policy_hash(explorer.script) +

@@ -8,7 +8,7 @@ void Reloader::start() {
     wanted_ = true;
     if (std::exchange(running_, true)) return;
   }
-  thread_ = std::jthread([this] { work(); });  // the one before has nothing left to do
+  thread_ = std::jthread([this] { work(); });  // the previous one has finished its work
 }
 
 void Reloader::work() {

@@ -14,7 +14,7 @@ class Reloader {
   explicit Reloader(std::function<void()> reload) : reload_(std::move(reload)) {}
 
   /// Never waits: the caller has connections to serve. Calls during a reload cause one more after
-  /// it, which sees what all of them wanted to be seen. For one thread.
+  /// it, for all of them together. To be called from one thread.
   void start();
 
  private:
@@ -25,7 +25,7 @@ class Reloader {
   std::mutex mutex_;
   bool wanted_ = false;
   bool running_ = false;
-  std::jthread thread_{};  ///< the last member: it uses the others to its end
+  std::jthread thread_{};  ///< the last member, because it uses the others
 };
 
 }  // namespace vit::tools::serve

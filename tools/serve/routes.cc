@@ -6,7 +6,7 @@ namespace vit::tools::serve {
 namespace {
 
 constexpr bool kImages = true;
-constexpr bool kOpen = true;  // for those without a token too
+constexpr bool kOpen = true;  // no token is needed
 
 constexpr std::array kRoutes{
     Route{"POST", "/v1/classify", answer_classify, kImages},

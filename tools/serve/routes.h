@@ -1,4 +1,4 @@
-/// The interfaces of the service.
+/// The routes of the service.
 #pragma once
 
 #include <span>
@@ -32,7 +32,7 @@ struct Route {
   std::string_view path;  ///< "{model}" stands for one segment
   void (*answer)(const Call& call);
   bool images = false;  ///< it takes images, and a place in the queue
-  bool open = false;    ///< also without a token
+  bool open = false;    ///< answered without a token
 };
 
 std::span<const Route> routes();

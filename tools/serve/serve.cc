@@ -22,7 +22,7 @@ constexpr std::string_view kExamples =
     "  vit serve -m small=deit_tiny_patch16_224 -m large=model.safetensors --port 9000\n"
     "  vit serve --host 0.0.0.0 --token-file tokens.txt > access.jsonl\n";
 
-/// A connection needs a file number, and many systems give a process 1024 unless it asks for more.
+/// A connection needs a file descriptor, and the usual limit of a process is 1024.
 void raise_file_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -47,14 +47,14 @@ void say_where(const ServeSettings& settings, const Models& models, const Server
   const std::string& host = settings.server.host;
   if (settings.service.token_hashes.empty() && !host.starts_with("127.") && host != "localhost" &&
       host != "::1")
-    write_message("everybody who can reach " + host + " may use this server; see --token-file");
+    write_message("anyone who can reach " + host + " may use this server; see --token-file");
   write_message("serving " + names + " at " + server.address());
 }
 
 int run(const cxxopts::ParseResult& arguments) {
   const ServeSettings settings = parse_serve(arguments);
   raise_file_limit();
-  std::signal(SIGPIPE, SIG_IGN);   // the reader of the log may go
+  std::signal(SIGPIPE, SIG_IGN);   // the reader of the log may end
   Server server(settings.server);  // a port that is taken is noticed before models are loaded
   Models models(settings.models, settings.model);
   Metrics metrics;
@@ -81,14 +81,17 @@ int run(const cxxopts::ParseResult& arguments) {
 }  // namespace
 
 Command serve_command() {
-  return {.name = "serve",
-          .summary = "answer requests over HTTP",
-          .description = "Answer requests over HTTP: classes of images, models, metrics.",
-          .usage = "[-m [NAME=]MODEL]... [OPTION...]",
-          .examples = kExamples,
-          .operands = {.most = 0, .noun = "operand", .expected = "none"},
-          .add_options = add_serve_options,
-          .run = run};
+  return {
+      .name = "serve",
+      .summary = "serve models over HTTP, with a page to drop images on",
+      .description =
+          "Serve models over HTTP: classes, embeddings and attention maps of images, and a page to "
+          "drop images on.",
+      .usage = "[-m [NAME=]MODEL]... [OPTION...]",
+      .examples = kExamples,
+      .operands = {.most = 0, .noun = "operand", .expected = "none"},
+      .add_options = add_serve_options,
+      .run = run};
 }
 
 }  // namespace vit::tools

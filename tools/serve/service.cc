@@ -91,7 +91,7 @@ std::optional<Reply> Service::admit(const Request& head) const {
     reply.headers.emplace_back("Allow", allowed);
     return reply;
   }
-  if (foreign_origin(head)) return error_reply(403, "pages of other sites may not ask this server");
+  if (foreign_origin(head)) return error_reply(403, "pages of other sites may not use this server");
   if (!route->images) return std::nullopt;
   if (!head.header("content-encoding").empty())
     return error_reply(415, "compressed bodies are not read; send it without Content-Encoding");
@@ -120,7 +120,7 @@ void Service::complete(const Request& request, Reply& reply) const {
   reply.headers.emplace_back("X-Content-Type-Options", "nosniff");
   reply.headers.emplace_back("Cache-Control", "no-store");
   if (reply.problem.empty() || !request.path.starts_with("/v2")) return;
-  Json json;  // the Open Inference Protocol has the message alone
+  Json json;  // errors of the Open Inference Protocol have only the message
   json["error"] = reply.problem;
   reply.body = dump(json) + "\n";
 }

@@ -1,4 +1,4 @@
-/// From a request to the interface that answers it: addresses, tokens, limits, metrics.
+/// From a request to the route that answers it: addresses, tokens, limits, metrics.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace vit::tools::serve {
 /// Whether the header is "Bearer T" with T one of the tokens. The time it takes does not depend on
 /// how much of a token is right.
 bool authorized(std::string_view header, const std::vector<std::string>& token_hashes);
-/// SHA-256, as `token_hashes` has it.
+/// SHA-256, as in `token_hashes`.
 std::string token_hash(std::string_view token);
 
 class Service {
@@ -23,7 +23,7 @@ class Service {
   /// Refuses a request before its body is read.
   std::optional<Reply> admit(const Request& head) const;
   void answer(const std::shared_ptr<Exchange>& exchange) const;
-  /// Headers for all answers, and errors in the form of the protocol that was spoken.
+  /// Adds headers to all answers, and writes errors in the form of the protocol of the route.
   void complete(const Request& request, Reply& reply) const;
   void count(const Finished& finished) const;
 

@@ -18,7 +18,7 @@ namespace vit::tools::serve {
 namespace {
 
 /// Waiting images per worker thread unless --queue is given: a request that has to wait then takes
-/// at most some ten times as long as one that has not.
+/// at most about ten times as long as one that does not.
 constexpr size_t kQueuePerThread = 8;
 constexpr size_t kLeastTokenLength = 16;
 
@@ -36,13 +36,13 @@ size_t parse_megabytes(std::string_view option, const std::string& text) {
   return parse_count(option, text, 1, kMost) << 20;
 }
 
-/// A token per line; blank lines do not count.
+/// A token per line; blank lines are ignored.
 std::vector<std::string> read_tokens(const std::string& path) {
   std::ifstream file(path);
   if (!file) fail(path, ": cannot read the token file");
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && (status.st_mode & (S_IROTH | S_IWOTH)) != 0)
-    fail(path, ": everybody on this machine can read or write the tokens; chmod 600 it");
+    fail(path, ": every user of this machine can read or write the tokens; run chmod 600 on it");
   std::vector<std::string> hashes;
   std::string line;
   while (std::getline(file, line)) {
@@ -89,14 +89,14 @@ void add_serve_options(cxxopts::Options& options) {
   options.add_options(
       "", {
               {"m,model",
-               "a folder with weights and config.json, a weight file or a pulled model, several "
-               "times for several models, with its name in requests if wanted; unless given, "
-               "$VIT_MODEL or the model that comes with vit",
+               "a folder with weights and config.json, a weight file or a pulled model, with an "
+               "optional name for requests; may be given several times (default: $VIT_MODEL or the "
+               "bundled model)",
                text(), "[NAME=]MODEL"},
-              {"host", "address to listen on; 0.0.0.0 for all of the machine", text_or("127.0.0.1"),
-               "HOST"},
-              {"port", "port to listen on; 0 for any that is free", text_or("8080"), "N"},
-              {"token-file", "tokens, one per line, of which each request must have one", text(),
+              {"host", "address to listen on; 0.0.0.0 for all addresses of the machine",
+               text_or("127.0.0.1"), "HOST"},
+              {"port", "port to listen on; 0 for any free port", text_or("8080"), "N"},
+              {"token-file", "file of tokens, one per line; each request must have one", text(),
                "FILE"},
           });
   options.add_options(
@@ -106,7 +106,7 @@ void add_serve_options(cxxopts::Options& options) {
           {"max-buffered", "bodies of all requests together, in MiB", text_or("256"), "N"},
           {"max-images", "images in one request", text_or("16"), "N"},
           {"max-texts", "texts in one request: labels times templates", text_or("256"), "N"},
-          {"queue", "images that wait for a worker; 8 per thread unless given", text(), "N"},
+          {"queue", "images that wait for a worker (default: 8 per thread)", text(), "N"},
           {"max-connections", "connections; idle ones are closed for new ones", text_or("1024"),
            "N"},
           {"time-limit", "seconds from a request to its answer", text_or("30"), "S"},

@@ -11,7 +11,7 @@
 namespace vit::tools::serve {
 namespace {
 
-static_assert(std::endian::native == std::endian::little);  // as tensors travel
+static_assert(std::endian::native == std::endian::little);  // as in the protocol
 
 constexpr size_t kMostElements = size_t{1} << 28;
 

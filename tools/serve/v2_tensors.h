@@ -11,7 +11,7 @@
 
 namespace vit::tools::serve {
 
-/// The size of the JSON in a body that goes on with binary tensors.
+/// The header with the size of the JSON in a body that continues with binary tensors.
 inline constexpr const char* kJsonLength = "inference-header-content-length";
 
 struct InferInput {

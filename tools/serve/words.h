@@ -25,9 +25,9 @@ class Words {
   /// Throws a StatusError (400) whose message begins with `where`.
   TextFeature feature(const std::string& text, const std::string& where) const;
 
-  /// The classifier of labels; those without prompts get the usual one of this model. Those of the
-  /// last lists are kept: a page asks again with each key that is typed, and many images are asked
-  /// with the same labels. Throws a StatusError (400).
+  /// The classifier of labels; those without prompts get the usual one of this model. The last
+  /// ones are kept, because the page asks again after each typed key, and because many images use
+  /// the same labels. Throws a StatusError (400).
   WordsPtr classifier(std::vector<text::WordLabel> labels) const;
 
  private:
@@ -39,7 +39,7 @@ class Words {
 };
 
 /// The settings `labels` and `template` of a request: "a cat, a dog", or arrays in JSON. Empty
-/// where there are none; without a template, labels have no prompts. Throws a StatusError: 400, or
+/// if there are none; without a template, labels have no prompts. Throws a StatusError: 400, or
 /// 413 for more than `most` texts.
 std::vector<text::WordLabel> read_labels(const Request& request, const Json& fields, size_t most);
 

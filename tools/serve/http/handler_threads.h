@@ -1,5 +1,5 @@
-/// The threads in which requests are read and jobs are made of them, so that the thread of the
-/// connections never waits.
+/// The threads that parse requests and make jobs of them, so that the thread of the connections
+/// never waits.
 #pragma once
 
 #include <condition_variable>

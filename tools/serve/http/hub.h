@@ -22,18 +22,18 @@ struct Hub {
   HandlerThreads* handlers = nullptr;
   std::list<std::shared_ptr<Session>> sessions{};
   std::list<Session*> idle{};  ///< connections without a request, the longest idle first
-  size_t buffered = 0;         ///< bytes of bodies that requests have been promised
+  size_t buffered = 0;         ///< bytes reserved for the bodies of requests
   std::uint64_t requests = 0;
   std::atomic<size_t> connections = 0;
   std::atomic<std::uint64_t> refused = 0;  ///< connections above the limit
   std::atomic<bool> stopping = false;
 };
 
-/// Serves a new connection; `refused`: with an answer that says that there are too many.
+/// Serves a new connection; if `refused`, only answers that there are too many.
 void start_session(Hub& hub, boost::asio::ip::tcp::socket socket, bool refused);
 /// Closes the connection that has been idle for the longest time. False: none is idle.
 bool close_longest_idle(Hub& hub);
-/// Closes the connections from which no request is on its way.
+/// Closes the connections without a request.
 void close_idle(Hub& hub);
 
 }  // namespace vit::tools::serve

@@ -1,4 +1,4 @@
-/// A request and its answer, without the connection they travel on.
+/// A request and its answer, independent of the connection.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> headers;  ///< names in lower case
   std::string body;
 
-  /// The value of the first header of this name; empty where there is none.
+  /// The value of the first header of this name; empty if there is none.
   std::string_view header(std::string_view name) const;
   std::optional<std::string> parameter(std::string_view name) const;
 };
@@ -38,7 +38,7 @@ struct Reply {
   std::string body{};
   std::string content_type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers{};
-  std::string problem{};  ///< what is wrong, in an answer that says so
+  std::string problem{};  ///< what is wrong, if the answer is an error
   // For the log and the metrics.
   std::string model{};
   size_t images = 0;
@@ -46,12 +46,12 @@ struct Reply {
 
 /// A JSON object with the status and what is wrong.
 Reply error_reply(int status, std::string_view message);
-/// The same, with the seconds after which another try makes sense.
+/// The same, with a Retry-After header.
 Reply busy_reply(int status, std::string_view message);
 
-/// Fills path and query from the target. False: it is not what a target looks like.
+/// Fills path and query from the target. False if the target is malformed.
 bool parse_target(Request& request);
-/// Percent-decoded, '+' as it is; none where the text is malformed.
+/// Percent-decoded, with '+' unchanged; none if the text is malformed.
 std::optional<std::string> percent_decoded(std::string_view text);
 
 /// A request that waits for its answer. Any thread may answer it; the first answer counts.

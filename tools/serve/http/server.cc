@@ -19,7 +19,7 @@ using net::ip::tcp;
 namespace {
 
 constexpr size_t kHandlers = 2;
-/// Connections above the limit that are told so at the same time; more are closed without a word.
+/// Connections above the limit that get a 503 at the same time; more are closed without an answer.
 constexpr size_t kRefusals = 64;
 constexpr auto kAfterAcceptError = std::chrono::milliseconds(100);
 
@@ -67,7 +67,7 @@ struct Server::State {
     });
   }
 
-  /// Mostly because the process has no file numbers left: idle connections hold some.
+  /// Usually the process has no file descriptors left; closing an idle connection frees one.
   void accept_after_pause() {
     close_longest_idle(hub);
     pause.expires_after(kAfterAcceptError);
@@ -134,7 +134,7 @@ void Server::run(Callbacks callbacks) {
       hub.io.run();
       return;
     } catch (const std::bad_alloc&) {
-      // One connection has to do without; its time limit ends it.
+      // The connection that needed the memory is closed by its time limit.
     }
   }
 }

@@ -1,4 +1,4 @@
-/// HTTP/1.1 on TCP: connections, limits and times. What a request means is decided elsewhere.
+/// HTTP/1.1 on TCP: connections, limits and times. The callbacks answer the requests.
 #pragma once
 
 #include <chrono>
@@ -24,7 +24,7 @@ struct ServerSettings {
   std::chrono::milliseconds send{30'000};     ///< an answer, from its first byte to its last
 };
 
-/// One request that is over.
+/// A finished request.
 struct Finished {
   const Request& request;
   const Reply& reply;  ///< status 499: the client left before the answer
@@ -33,18 +33,19 @@ struct Finished {
 };
 
 struct Callbacks {
-  /// Before the body is read: an answer, if it does not matter. In the thread of the connections.
+  /// Before the body is read: an answer, if the body is not needed. In the thread of the
+  /// connections.
   std::function<std::optional<Reply>(const Request& head)> admit;
-  /// In a thread that may take its time; must answer the exchange now or later.
+  /// In a handler thread, which may block; must answer the exchange, now or later.
   std::function<void(const std::shared_ptr<Exchange>& exchange)> answer;
-  /// The last look at an answer, whoever made it. In the thread of the connections.
+  /// May change any answer before it is sent. In the thread of the connections.
   std::function<void(const Request& request, Reply& reply)> complete;
   /// In the thread of the connections.
   std::function<void(const Finished& finished)> finished;
   std::function<void()> reload;  ///< SIGHUP, in the thread of the connections
 };
 
-/// Takes the port when it is made, serves while run() runs.
+/// The constructor binds the port; run() serves.
 class Server {
  public:
   /// Throws an Error if the address cannot be used.
@@ -58,7 +59,7 @@ class Server {
   /// Serves until SIGTERM or SIGINT; returns when all requests that were accepted are answered.
   void run(Callbacks callbacks);
 
-  /// Now; for any thread.
+  /// At this moment; may be called from any thread.
   size_t connections() const;
   bool stopping() const;
   /// Connections that were closed because there were too many.

@@ -48,7 +48,7 @@ struct Session {
   std::list<std::shared_ptr<Session>>::iterator place{};
   std::list<Session*>::iterator idle_place{};
 
-  // Of the request at hand.
+  // Of the current request.
   std::optional<http::request_parser<http::string_body>> parser{};
   std::optional<http::response<http::string_body>> response{};
   std::shared_ptr<Exchange> exchange{};
@@ -72,7 +72,7 @@ void read_ahead(const SessionPtr& s);
 void set_timer(const SessionPtr& s, Clock::duration limit) {
   s->timer.expires_after(limit);
   s->timer.async_wait([s](error_code error) {
-    // One that was set again in the meantime may have fired already.
+    // A timer that was set again in the meantime may have fired already.
     if (!error && s->timer.expiry() <= Clock::now()) on_timeout(s);
   });
 }
@@ -81,20 +81,20 @@ void leave_idle(const SessionPtr& s) {
   if (s->stage == Stage::kIdle) s->hub.idle.erase(s->idle_place);
 }
 
-/// One more request for the log, also where its head is never understood.
+/// Counts a request for the log, even if its head is malformed.
 void count_request(const SessionPtr& s) {
   s->head.id = ++s->hub.requests;
   s->head.peer = s->peer;
 }
 
-/// Tells the log, and gives back what the request held.
+/// Logs the request and releases what it held.
 void finish_request(const SessionPtr& s) {
   s->hub.buffered -= std::exchange(s->promised, 0);
   const Request& request = s->exchange ? s->exchange->request() : s->head;
   if (request.id != 0)
     s->hub.callbacks.finished({request, s->reply, s->bytes_in, Clock::now() - s->began});
   s->exchange.reset();
-  s->response.reset();  // the parser stays: a read that is given up may still have it
+  s->response.reset();  // the parser stays: an abandoned read may still use it
   s->head = {};
   s->reply = {};
 }
@@ -169,7 +169,7 @@ void send(const SessionPtr& s, Reply reply) {
   http::async_write(s->socket, out, [s](error_code error, size_t) { on_sent(s, error); });
 }
 
-/// The answer to a request of which the body, or a part of the head, has not been read.
+/// Answers a request whose body, or part of whose head, has not been read.
 void refuse(const SessionPtr& s, Reply reply) {
   s->keep_alive = s->keep_alive && s->parser && s->parser->is_done();
   send(s, std::move(reply));
@@ -231,7 +231,7 @@ void answer_later(const SessionPtr& s) {
   s->hub.handlers->add(s->exchange);
 }
 
-/// What the parser did not accept; none where the client is gone.
+/// The answer to what the parser did not accept; none if the client is gone.
 std::optional<Reply> problem_of(error_code error, const ServerSettings& settings) {
   if (error.category() != http::make_error_code(http::error::end_of_stream).category())
     return std::nullopt;
@@ -268,7 +268,7 @@ void read_body(const SessionPtr& s) {
   });
 }
 
-/// A client that asks before it sends its body gets the word to go on.
+/// Reads the body; a client that sends "Expect: 100-continue" first gets that answer.
 void continue_reading(const SessionPtr& s) {
   const bool asks = lower(s->head.header("expect")) == "100-continue" && s->buffer.size() == 0;
   if (!asks) return read_body(s);
@@ -289,7 +289,7 @@ void fill_head(const SessionPtr& s) {
                                  std::string(field.value()));
 }
 
-/// Promises memory for the body. False: too much is on its way already.
+/// Reserves memory for the body. False: too much is reserved already.
 bool promise_memory(const SessionPtr& s) {
   Hub& hub = s->hub;
   const auto length = s->parser->content_length();
@@ -304,7 +304,7 @@ bool promise_memory(const SessionPtr& s) {
 
 void on_head(const SessionPtr& s, error_code error) {
   if (s->stage != Stage::kReceiving) return;
-  // The head is there also where it announces a body that is too large.
+  // The head is complete even if it announces a body that is too large.
   const bool known = s->parser->is_header_done() || error == http::error::body_limit;
   if (known) fill_head(s);
   const bool found = known && parse_target(s->head);

@@ -1,9 +1,9 @@
-// The page of vit serve: images in, answers and the explorer out. Nothing is kept beyond this visit.
+// The page of vit serve: takes images, shows answers and the explorer. Nothing is kept after the visit.
 "use strict";
 const $ = (id) => document.getElementById(id);
 const state = { entries: [], current: null, model: "", token: "", models: new Map() };
-const kTypingPause = 0.2;  // seconds without a key, before the labels are asked for
-const kRestingPause = 1;   // and before the explorer is, which takes longer
+const kTypingPause = 0.2;  // seconds without a key before the labels are compared
+const kRestingPause = 1;   // further seconds before the explorer is made, which takes longer
 const kMostLabels = 64;
 
 function say(text, bad = false) {
@@ -13,7 +13,7 @@ function say(text, bad = false) {
 
 const pause = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 
-// A request to the server. A busy one is asked again.
+// Sends a request; repeats it while the server is busy.
 async function ask(path, options = {}) {
   const headers = { ...options.headers };
   if (state.token) headers.Authorization = `Bearer ${state.token}`;
@@ -39,7 +39,7 @@ const post = (path, entry) =>
   ask(`${path}&model=${encodeURIComponent(state.model)}&name=${encodeURIComponent(entry.name)}`,
     { method: "POST", body: entry.file, headers: { "Content-Type": "application/octet-stream" } });
 
-// Whether the classes of this model are those that are typed here.
+// Whether the classes of this model are the labels that are typed here.
 const readsWords = () => state.models.get(state.model)?.text === true;
 
 function typedLabels() {
@@ -89,7 +89,7 @@ function showHistory() {
     item.append(button);
     return item;
   }));
-  $("entries").children[focused]?.firstChild.focus();  // as the button before
+  $("entries").children[focused]?.firstChild.focus();  // keeps the focus
 }
 
 const postJson = async (path, body) =>
@@ -131,7 +131,7 @@ function explorerKey() {
 async function explore(entry) {
   const key = explorerKey();
   const there = $("explorer").dataset.key === key;
-  $("explore").setAttribute("aria-busy", !there);  // until then it shows another image or model
+  $("explore").setAttribute("aria-busy", !there);  // it still shows another image or model
   if (there) return;
   const form = new FormData();
   form.append("image", entry.file, entry.name);
@@ -148,7 +148,7 @@ async function explore(entry) {
   $("explore").hidden = false;
 }
 
-// Pasted and dropped images, on the page and on the explorer, which is most of it.
+// Takes pasted and dropped images, on the page and on the explorer, which covers most of it.
 function takeImages(page) {
   page.addEventListener("paste", (event) => {
     if (event.clipboardData.files.length) add(event.clipboardData.files);
@@ -167,7 +167,7 @@ function showPhoto(entry) {
   $("photo").alt = entry.name;
 }
 
-// What fits a page of its own: its height, its own button for the theme.
+// The explorer is made as a separate page: sets the height of its frame and hides its theme button.
 function fitFrame() {
   const page = $("explorer").contentDocument;
   if (!page || !page.body) return;
@@ -199,7 +199,7 @@ function sayProblem(error) {
   say(error.message, true);
 }
 
-// While labels are typed, the bars of the image at hand follow, and after a rest the explorer; other images are asked when shown.
+// While labels are typed, the answers of the current image follow, after a pause also the explorer; other images when they are shown.
 async function compareAgain() {
   const entry = state.current, asked = question();
   if (!entry) return;
@@ -231,7 +231,7 @@ async function show(entry) {
     if (!entry.answers[question()]) say(`${entry.name}: waiting for the answer`);
     await classify(entry);
     showHistory();
-    if (key !== explorerKey()) return;  // compareAgain answers to the labels as they are now
+    if (key !== explorerKey()) return;  // compareAgain takes care of the current labels
     showAnswers(entry);
     sayBest(entry);
     await explore(entry);
@@ -250,7 +250,7 @@ async function add(files) {
   document.body.classList.add("begun");
   const shown = show(fresh[0]);
   for (const entry of fresh.slice(1)) {
-    await classify(entry).catch(() => {});  // said when it is shown
+    await classify(entry).catch(() => {});  // the error is shown with the image
     showHistory();
   }
   await shown;
