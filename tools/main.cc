@@ -5,16 +5,16 @@
 
 namespace {
 
-/// A file that is opened takes the lowest free number: where standard error is closed, our messages
-/// would be written into a result. The modes leave reading 0 and writing 1 an error.
+/// An opened file gets the lowest free descriptor: with standard error closed, our messages would
+/// be written into a result. With these modes, reading from 0 and writing to 1 remain errors.
 void occupy_standard_streams() {
   constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_RDWR};
   for (int stream = 0; stream <= 2; ++stream)
     if (::fcntl(stream, F_GETFD) < 0) ::open("/dev/null", kModes[stream]);
 }
 
-/// Otherwise each worker's heap keeps the memory of its largest image: glibc serves ever larger
-/// blocks from heaps once one of them was freed.
+/// Otherwise each worker's heap keeps the memory of its largest image: after freeing a large block,
+/// glibc serves blocks up to that size from the heap.
 void give_images_back() {
 #if defined(__GLIBC__)
   constexpr int kLargestFromHeap = 4 << 20;

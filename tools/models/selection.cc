@@ -38,7 +38,7 @@ bool meets(const ListedModel& row, const Selection& selection) {
   if (selection.only_pulled && !row.pulled) return false;
   if (!named(row.model, selection.part)) return false;
   if (!selection.filters()) return true;
-  if (!row.known()) return false;  // nothing is known that a condition could be compared with
+  if (!row.known()) return false;  // its properties are not known
   if (!selection.family.empty() && family_of(row.model) != selection.family) return false;
   if (selection.most_gmacs && row.gmacs() > *selection.most_gmacs) return false;
   if (selection.most_millions &&

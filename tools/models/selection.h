@@ -23,7 +23,7 @@ struct Selection {
   bool only_pulled = false;
   ModelOrder order = ModelOrder::kName;
 
-  /// Is there a condition besides the part of the name?
+  /// Whether there is a condition besides the part of the name.
   bool filters() const { return !family.empty() || most_gmacs || most_millions || least_top1; }
 };
 

@@ -20,7 +20,7 @@
 namespace vit::tools {
 namespace {
 
-/// Enough for a classifier that is only a start.
+/// Enough images for an initial classifier.
 constexpr size_t kMostForStart = 10'000;
 
 /// Every n-th image, so that all classes are among them.
@@ -31,8 +31,8 @@ std::vector<data::Sample> some_of(const std::vector<data::Sample>& samples) {
   return some;
 }
 
-/// A classifier on the features of the untrained model. From a random one, the first steps would
-/// damage the features before the classifier can read them.
+/// A classifier on the features of the model before training. With a random one, the first steps
+/// would damage the features before the classifier has learned to read them.
 train::Logistic fit_start(const weights::Checkpoint& checkpoint, const data::Dataset& dataset,
                           const train::Settings& settings, ThreadPool& pool) {
   const Recipe& recipe = checkpoint.recipe;
@@ -121,7 +121,7 @@ Matrix features_of(const Model& model, const Recipe& recipe,
 
 data::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& pool) {
   data::DatasetOptions options;
-  // Twice the input keeps all that a crop of a quarter of the image can show.
+  // Twice the size of the input: crops of a quarter of the image still have full resolution.
   options.short_edge = 2 * edge;
   options.validation_share = settings.validation_share;
   options.seed = settings.training.batches.seed;
@@ -133,7 +133,7 @@ data::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& 
   write_output(printable(settings.data.string()) + ": " + std::to_string(dataset.labels.size()) +
                " classes, " + std::to_string(dataset.train.size()) + " training and " +
                std::to_string(dataset.validation.size()) + " validation images" +
-               (dataset.split_by_us ? " (split by chance)" : "") + "\n");
+               (dataset.split_by_us ? " (random split)" : "") + "\n");
   constexpr size_t kShown = 5;
   for (size_t i = 0; i < std::min(kShown, dataset.skipped.size()); ++i)
     write_message("skipped " + dataset.skipped[i]);
@@ -146,7 +146,7 @@ data::Dataset read_data(const TrainSettings& settings, size_t edge, ThreadPool& 
     write_message(
         std::to_string(dataset.damaged) +
         (dataset.damaged == 1 ? " image is a damaged file" : " images are damaged files") +
-        ", used as far as they are there");
+        "; the part that could be decoded is used");
   return dataset;
 }
 

@@ -1,4 +1,4 @@
-/// What of a data set often spoils a training run without an error.
+/// Problems of a data set that often spoil a training run without an error.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace vit::tools {
 
 /// Lines of warning: uneven classes, the same image in two classes, training images that are
-/// validation images too. `balanced`: rare classes are given more weight already.
+/// validation images too. `balanced`: rare classes already get more weight.
 std::vector<std::string> data_warnings(const data::Dataset& dataset, bool balanced);
 
 }  // namespace vit::tools

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::array<std::uint32_t, 256> crc_table() {
-  constexpr std::uint32_t kCastagnoli = 0x82f63b78;  // its bits from the lowest power on
+  constexpr std::uint32_t kCastagnoli = 0x82f63b78;  // the polynomial with its bits reversed
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t i = 0; i < table.size(); ++i) {
     std::uint32_t value = i;

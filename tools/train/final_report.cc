@@ -10,7 +10,7 @@ namespace vit::tools {
 void report_model(const TrainSettings& settings, const data::Dataset& dataset,
                   const Picture& curves) {
   const Classifier classifier = Classifier::load(settings.output, {.threads = settings.threads});
-  // By its file: the user's models of one architecture would all have the same name.
+  // Named by its file: the user's models of one architecture all have the same name.
   const ClassNames names(settings.output.filename().string(), classifier.labels(),
                          classifier.config().head.classes, classifier.wordnet_ids());
   const LabelledSource source = labelled_samples(dataset.validation, settings.max_pixels);
@@ -25,7 +25,7 @@ void report_model(const TrainSettings& settings, const data::Dataset& dataset,
                 .answered = [&](const LabelledImage& image,
                                 const Answer& answer) { predictions.add(image, answer); }});
   const std::string data = "the validation images of " + settings.data.string() +
-                           (dataset.split_by_us ? " (split by chance)" : "");
+                           (dataset.split_by_us ? " (random split)" : "");
   const EvaluationReport report{.data = data,
                                 .names = names,
                                 .evaluation = evaluation,

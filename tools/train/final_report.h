@@ -7,9 +7,9 @@
 
 namespace vit::tools {
 
-/// Reads the model file that was written, runs it over the validation images as vit eval would,
-/// prints the figures and writes the report to MODEL.eval/, with the
-/// curves of the training unless they are empty.
+/// Reads the model file that was written, runs it over the validation images as vit eval does,
+/// prints the figures and writes the report to MODEL.eval/, with the training curves unless they
+/// are empty.
 void report_model(const TrainSettings& settings, const data::Dataset& dataset,
                   const Picture& curves);
 

@@ -46,7 +46,7 @@ struct Tried {
   double loss;  ///< smoothed
 };
 
-/// Up to the rate at which the loss is far above its lowest.
+/// Stops at the rate at which the loss is far above its minimum.
 std::vector<Tried> try_rates(train::Trainer& trainer) {
   constexpr double kSmoothing = 0.9, kTooHigh = 1.5;
   std::vector<Tried> tried;

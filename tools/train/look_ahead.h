@@ -1,11 +1,12 @@
-/// What a run would do, without training: its augmented images, and how the loss reacts to rates.
+/// Looks at a run without training: its augmented images, and the loss at different rates.
 #pragma once
 
 #include "tools/train/run.h"
 
 namespace vit::tools {
 
-/// A PNG with images as validation sees them, and beside each what the first epochs make of it.
+/// A PNG with images as validation sees them, each beside its augmented versions of the first
+/// epochs.
 int write_preview(const TrainSettings& settings, const ModelConfig& config,
                   const data::Dataset& dataset, ThreadPool& pool);
 

@@ -11,7 +11,7 @@ void add_model_options(cxxopts::Options& options) {
           {"from", "model to start from: a new classifier on its features", text(), "MODEL"},
           {"probe", "with --from: train only the new classifier (the default)"},
           {"probe-layers",
-           "of a probe: the classifier reads class token and mean after each of the last N layers "
+           "for a probe: number of last layers whose class token and mean the classifier reads "
            "(1)",
            text(), "N"},
           {"finetune", "with --from: train all weights of the model"},
@@ -20,8 +20,8 @@ void add_model_options(cxxopts::Options& options) {
            "the end; needs less memory than --finetune",
            text(), "RANK"},
           {"head-start",
-           "first classifier of --finetune and --lora: probe, random, or keep, the model's own for "
-           "the same classes (probe)",
+           "initial classifier of --finetune and --lora: probe, random, or keep (the model's own, "
+           "for the same classes) (probe)",
            text(), "HOW"},
           {"arch", "from scratch: a known architecture, such as vit_tiny_patch16_224", text(),
            "NAME"},
@@ -49,7 +49,7 @@ void add_learning_options(cxxopts::Options& options) {
           {"batch", "images per step (128; finetune, lora: 8 to 128, by the number of images)",
            text(), "N"},
           {"lr", "highest learning rate (0.001; finetune 0.0001)", text(), "X"},
-          {"optimizer", "adamw, or muon for the matrices of the layers (adamw)", text(), "NAME"},
+          {"optimizer", "adamw; or muon, for the matrices of the layers (adamw)", text(), "NAME"},
           {"weight-decay", "weight decay of AdamW (0.05)", text(), "X"},
           {"warmup", "epochs of warm-up to the highest rate (5; finetune, lora 1)", text(), "X"},
           {"precision",
@@ -59,9 +59,10 @@ void add_learning_options(cxxopts::Options& options) {
           {"ema", "decay of the running average of the weights, 0: none (0.999)", text(), "X"},
           {"layer-decay", "factor on the rate per layer below the head (1; finetune 0.75)", text(),
            "X"},
-          {"patience", "stop after N epochs without a better validation accuracy", text(), "N"},
+          {"patience", "epochs without a better validation accuracy after which to stop", text(),
+           "N"},
           {"balance",
-           "rare classes count as much as frequent ones: weights (of their images), sampling (as "
+           "balance of rare and frequent classes: weights (of their images), sampling (equally "
            "many images of each) or none (none)",
            text(), "HOW"},
           {"drop-path", "probability of skipping the last layer (0)", text(), "X"},
@@ -69,7 +70,7 @@ void add_learning_options(cxxopts::Options& options) {
            "share of the patches of an image that are used: less is faster; X:Y grows from X to Y "
            "(1)",
            text(), "X"},
-          {"whole-epochs", "last epochs on all patches (a tenth)", text(), "N"},
+          {"whole-epochs", "number of last epochs that use all patches (a tenth)", text(), "N"},
           {"label-smoothing", "share of a label spread over all classes (0.1)", text(), "X"},
           {"mixup", "alpha of mixtures of two images, 0: none (0)", text(), "X"},
           {"cutmix", "alpha of boxes from another image, 0: none (0)", text(), "X"},
@@ -93,7 +94,7 @@ void add_image_options(cxxopts::Options& options) {
   options.add_options(
       "Images",
       {
-          {"crop", "pad (shift by a few pixels), resized (a random part) or none; by image size",
+          {"crop", "pad (shift by a few pixels), resized (a random part) or none (by image size)",
            text(), "HOW"},
           {"flip",
            "mirrored images: random, alternating (each image in every other epoch), or none, for "
@@ -105,7 +106,7 @@ void add_image_options(cxxopts::Options& options) {
           {"erase", "probability of replacing a box by noise (0.25)", text(), "X"},
           {"val-share", "share for validation if the data has no validation part (0.1)", text(),
            "X"},
-          {"folds", "of a probe: cross-validation in N parts; the model is fitted to all images",
+          {"folds", "for a probe: parts of a cross-validation; the model is fitted to all images",
            text(), "N"},
           {"class-names", "lines of a class folder, a tab and the label that the model gets for it",
            text(), "FILE"},

@@ -36,11 +36,12 @@ std::string folds_text(const std::vector<double>& accuracies, size_t images) {
          ") of " + std::to_string(images) + " images; the model is fitted to all of them\n";
 }
 
-/// What a new classifier may read of the images of one part: all, or fewer where those are better.
+/// The features of one part of the data that a new classifier may read: all, or fewer if that is
+/// better.
 struct ProbeFeatures {
   Matrix all;
-  Matrix class_tokens;    ///< of several layers; empty: the first columns of all are the fewer
-  size_t first_cols = 0;  ///< those
+  Matrix class_tokens;    ///< of several layers; empty: "fewer" are the first columns of all
+  size_t first_cols = 0;  ///< number of those columns
 
   ConstMatrixView fewer() const {
     return class_tokens.empty() ? all.view().col_range(0, first_cols) : class_tokens.view();
@@ -56,7 +57,7 @@ struct Fitted {
   std::vector<double> fold_accuracies;
 };
 
-/// Regularised weights are too small for the confidence to be right: held-out answers say by what
+/// Regularised weights are too small for the confidence to be right; held-out answers give the
 /// factor.
 Fitted fit_calibrated(const ProbeFeatures& features, const train::Labelled& data,
                       const TrainSettings& settings, ThreadPool& pool) {
@@ -74,7 +75,7 @@ Fitted fit_calibrated(const ProbeFeatures& features, const train::Labelled& data
   return fitted;
 }
 
-/// What the last line says and the file notes.
+/// Figures for the last line of output and for the notes in the model file.
 struct Figures {
   double training = 0.0;
   double validation = 0.0;
@@ -96,13 +97,13 @@ void say_result(const TrainSettings& settings, const data::Dataset& dataset,
 /// The model to read features from, and what the new classifier may read of them.
 struct Base {
   weights::Checkpoint checkpoint;
-  bool may_drop_means = false;  ///< class tokens alone may serve better than with the means
+  bool may_drop_means = false;  ///< class tokens alone may be better than with the means
 };
 
 Base open_base(const TrainSettings& settings) {
   Base base{weights::open(weights::find_model(settings.from), {.heads = settings.shape.heads})};
   HeadConfig& head = base.checkpoint.config.head;
-  // One layer is what a probe of an ordinary model reads anyway.
+  // An ordinary model already reads one layer.
   const size_t layers = settings.probe_layers;
   if (layers != 0 && std::max(layers, head.pooled_layers) > 1) {
     train::read_last_layers(layers, base.checkpoint.config);

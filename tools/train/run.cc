@@ -60,7 +60,7 @@ class TrainingRun {
   }
 
  private:
-  /// Of the weights before `start`, which a continued run does not repeat.
+  /// Of the weights before `start`, which a resumed run does not call.
   std::uint64_t fingerprint_of(const gradient::Network<float>& network) const {
     Hash hash;
     hash.add(description_);
@@ -157,7 +157,7 @@ class TrainingRun {
            " left";
   }
 
-  /// No epoch of the last ones was better than all before it.
+  /// Whether none of the last `patience` epochs was the best so far.
   bool out_of_patience() const {
     const auto rows = compared();
     if (settings_.patience == 0 || rows.size() <= settings_.patience) return false;
@@ -170,7 +170,7 @@ class TrainingRun {
     return rows.end() - best > static_cast<std::ptrdiff_t>(settings_.patience);
   }
 
-  /// At equal accuracy the one with less loss: ties are frequent with few validation images.
+  /// At equal accuracy the smaller loss decides: ties are frequent with few validation images.
   bool is_best(const train::Score& score) const {
     return std::ranges::none_of(compared(), [&](const train::EpochRow& row) {
       return row.validation_accuracy > score.accuracy ||

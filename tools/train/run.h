@@ -9,10 +9,10 @@
 
 namespace vit::tools {
 
-/// What a run trains on, and how it begins.
+/// The data of a run, and how it starts.
 struct RunInput {
   const data::Dataset& dataset;
-  /// Changes the first weights of a new run; a continued one has had them. May be empty.
+  /// Changes the initial weights of a new run; not called for a resumed one. May be empty.
   std::function<void(gradient::Network<float>&)> start{};
 };
 

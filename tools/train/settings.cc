@@ -119,7 +119,7 @@ void check_probe_options(const Reader& read) {
                  "--finetune?");
 }
 
-/// What would have no effect on low-rank adapters, or on anything else but a probe.
+/// Refuses options that have no effect with --lora, or outside of a probe or fine-tuning.
 void check_adapting_options(const Reader& read, TrainingMode mode) {
   if (read.given("lora"))
     for (const char* name : {"optimizer", "layer-decay"})
@@ -245,14 +245,14 @@ void set_defaults(TrainSettings& settings, bool low_rank) {
     s.layer_decay = low_rank ? 1.0 : 0.75;
     s.every_image = true;
   }
-  // Small images lose too much by a crop; photographs do not.
+  // Small images lose too much when they are cropped; photographs do not.
   constexpr size_t kSmall = 64;
   const bool small = settings.mode == TrainingMode::kScratch && settings.shape.image_size <= kSmall;
   s.batches.augmentation.crop = small ? train::CropKind::kPad : train::CropKind::kResized;
   s.batches.augmentation.pad = std::max<size_t>(1, settings.shape.image_size / 8);
 }
 
-/// How a run starts, is watched and ends.
+/// Options of how a run starts, is observed and ends.
 void parse_course(const Reader& read, TrainSettings& settings) {
   const bool tuned = settings.mode == TrainingMode::kFinetune;
   settings.batch_by_data = tuned && !read.given("batch");

@@ -15,7 +15,7 @@ namespace vit::tools {
 enum class TrainingMode {
   kScratch,   ///< a new model
   kProbe,     ///< a new head on frozen features
-  kFinetune,  ///< training continues on all weights of a model
+  kFinetune,  ///< all weights of a model are trained further
 };
 
 /// The first classifier of a model that is trained further.
@@ -32,7 +32,7 @@ struct Shape {
   size_t patch = 4;
   size_t width = 192;
   size_t depth = 6;
-  size_t heads = 3;  ///< 0 for an existing model: those that its file says
+  size_t heads = 3;  ///< 0 for an existing model: as its file says
   double mlp_ratio = 4.0;
   Pooling pooling = Pooling::kMean;
 };
@@ -49,7 +49,7 @@ struct TrainSettings {
   bool batch_by_data = false;                 ///< training.batch is chosen when the data is read
   HeadStart head_start = HeadStart::kRandom;  ///< of a fine-tuned model
   size_t patience = 0;      ///< epochs without a better validation before it stops; 0: all epochs
-  size_t probe_layers = 0;  ///< last layers that a probe reads; 0: what the model's classifier does
+  size_t probe_layers = 0;  ///< last layers that a probe reads; 0: as the model's classifier does
   size_t folds = 0;         ///< of a probe's cross-validation; 0: none
   std::filesystem::path preview;  ///< picture of augmented images, instead of training
   bool find_rate = false;         ///< search for a learning rate, instead of training
@@ -69,7 +69,7 @@ struct TrainSettings {
   double save_every = 300.0;  ///< seconds between checkpoints
   bool half = false;          ///< weights of the model file in 16 bits
 
-  /// Nothing is written at `output`.
+  /// Whether nothing is written to `output`.
   bool only_looks() const { return find_rate || !preview.empty(); }
   std::filesystem::path beside(const char* ending) const { return output.string() + ending; }
 };

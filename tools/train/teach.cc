@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 /// Number of most likely classes stored per answer.
 constexpr size_t kKept = 16;
 
-/// A hash of everything that affects the teacher's inputs.
+/// A hash of everything that affects the inputs of the teacher.
 std::uint64_t fingerprint_of(const TrainSettings& settings, const data::Dataset& dataset) {
   const train::BatchRule& rule = settings.training.batches;
   const train::Augmentation& how = rule.augmentation;
@@ -136,7 +136,7 @@ train::TeacherTable stored_answers(const fs::path& path, const train::TeacherSha
   try {
     return train::TeacherTable::load(path, shape);
   } catch (const Error& error) {
-    fail(error, "; name another file or remove this one, and the teacher answers again");
+    fail(error, "; use another file, or remove this one to compute the answers again");
   }
 }
 
@@ -162,14 +162,14 @@ std::optional<train::Teaching> ask_teacher(const TrainSettings& settings,
                            settings.teacher_share};
   train::TeacherTable& table = teaching.table;
   if (table.complete() && !is_there(settings.teacher)) {
-    write_message(settings.teacher + ": does not exist; its answers in " + path.string() +
+    write_message(settings.teacher + ": does not exist; its stored answers in " + path.string() +
                   " are used");
     return teaching;
   }
   const Teacher teacher(settings, dataset);
   if (table.finished() > 0 && table.teacher() != teacher.hash())
     fail(path.string(), ": holds the answers of another teacher than ", settings.teacher,
-         "; name another file or remove this one");
+         "; use another file, or remove this one");
   table.set_teacher(teacher.hash());
   if (table.complete())
     write_output(printable(path.string()) + ": the teacher's answers are reused\n");

@@ -153,7 +153,7 @@ TEST(TrainProgram, StoredAnswersOfATeacherAreReused) {
   other_crops[5] = "3";
   EXPECT_THAT(run(train(folder, other_crops)).err,
               HasSubstr("answers: the teacher was shown other images or crops, or more or fewer of "
-                        "them; name another file or remove this one"));
+                        "them; use another file, or remove this one"));
 }
 
 TEST(TrainProgram, SkipsAndCountsWhatItCannotRead) {
