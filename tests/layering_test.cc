@@ -369,7 +369,7 @@ TEST(LayeringRules, KeepOutsideLibrariesInTheirModules) {
   EXPECT_THAT(violations_in("weights/a.cc", "#include <zlib.h>\n#include <vector>\n"), IsEmpty());
 }
 
-TEST(LayeringRules, KeepTheLibrarySilentAndAlive) {
+TEST(LayeringRules, KeepTheLibraryFromPrintingAndExiting) {
   EXPECT_THAT(violations_in("vit/base/a.cc", "#include <iostream>\n"), testing::SizeIs(1));
   EXPECT_THAT(violations_in("weights/a.cc", "  std::cerr << 1;\n"),
               ElementsAre("weights/a.cc:1: uses cerr, but the library never prints"));
@@ -386,7 +386,7 @@ TEST(LayeringRules, RefuseLongFiles) {
               ElementsAre("patch/a.cc:401: longer than 400 lines"));
 }
 
-TEST(LayeringRules, RefuseStrangersAtTheTopLevel) {
+TEST(LayeringRules, RefuseUnknownEntriesAtTheTopLevel) {
   EXPECT_THAT(strangers_among({"vit", "README.md", ".ci", "build-sanitize", "notes.txt"}),
               ElementsAre("notes.txt"));
 }

@@ -38,7 +38,7 @@ TEST(ThreadPool, RunsManySmallLoopsInARow) {
   EXPECT_EQ(sum, 20000u * 3u);
 }
 
-TEST(ThreadPool, HandsOnTheFirstExceptionAndGoesOnWorking) {
+TEST(ThreadPool, RethrowsTheFirstExceptionAndKeepsWorking) {
   ThreadPool pool(2);
   EXPECT_THROW(pool.run(100,
                         [](size_t index, size_t) {

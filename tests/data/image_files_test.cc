@@ -112,7 +112,7 @@ TEST(ClassFolders, AreTheFoldersAndTheLinksToFolders) {
               ElementsAre(folder.path("in/a"), folder.path("in/b"), folder.path("in/c")));
 }
 
-TEST(Directory, HasItsNamesInOrderHoweverFewItHolds) {
+TEST(Directory, HasItsNamesInOrderWithAnyNumberHeldAtOnce) {
   const Folder folder;
   std::vector<std::string> expected;
   for (int i = 100; i < 150; ++i) expected.push_back("f" + std::to_string(i));

@@ -95,7 +95,7 @@ const Table kInput = test::table(test::random_matrix(kTokens, kWidth, 99));
 /// Two sublayers, the second of which magnifies what the first left by at most its norm.
 constexpr double kBlock = 4 * test::kSublayer;
 
-TEST(Block, PreNormAddsWhatItMakesOfTheNormedTokens) {
+TEST(Block, PreNormAddsTheResultForTheNormedTokens) {
   for (const bool scaled : {false, true})
     for (const NormKind kind : {NormKind::kLayerNorm, NormKind::kRmsNorm}) {
       const Sublayers s(1, Activation::kGelu, false, kind);

@@ -32,7 +32,7 @@ TEST(Rotary, AReferenceGridScalesIndicesAndOffset) {
   EXPECT_DOUBLE_EQ(angles[2 * (3 * 8 + 5) + 1], (5.0 + 1.0) / 8.0 * 32.0);
 }
 
-TEST(Rotary, NormalizedAnglesAreTurnsOfPatchCentresByPeriods) {
+TEST(Rotary, NormalizedAnglesAreTwoPiTimesCentresOverPeriods) {
   const RotaryConfig config{.kind = RotaryKind::kNormalized, .temperature = 100.0f};
   const double pi = std::acos(-1.0);
   const std::vector<double> angles = rotary_angles(config, {1, 4}, 8);

@@ -97,7 +97,7 @@ TEST(IndexFile, StoresNumbersIn16BitsWhereAsked) {
     EXPECT_EQ(row(0, i), weights::float_of_f16(weights::f16_of_float(expected(3, i))));
 }
 
-TEST(IndexFile, CompactsToWhatCounts) {
+TEST(IndexFile, CompactsToTheLiveRows) {
   const Folder folder;
   const std::string path = write_small(folder);
   compact(path, read_index(path));

@@ -66,7 +66,7 @@ void fill_pixels(Runner& runner) {
 }
 
 /// Undoes the merging layer by layer.
-TEST(AttentionMaps, AMergedTokenLooksAsOneAndSharesWhatItReceives) {
+TEST(AttentionMaps, AMergedTokenAttendsAsOneAndSharesTheAttentionItReceives) {
   const ModelConfig config = test::small_config();
   const Model model = load_model(test::random_checkpoint(config));
   Runner runner(model, Recipe{}, {.merge_tokens = 3});

@@ -34,7 +34,7 @@ std::string recognized(double share, unsigned seed, const Planted& planted) {
   return describe(recognize(head, kLayout), kLayout);
 }
 
-TEST(Pattern, FindsPatchesThatLookAtThemselves) {
+TEST(Pattern, FindsPatchesThatAttendToThemselves) {
   for (const double share : {0.25, 0.5, 0.9})
     EXPECT_EQ(recognized(share, 1, [](Cell a, Cell b) { return a.row == b.row && a.col == b.col; }),
               "diagonal")
@@ -72,7 +72,7 @@ TEST(Pattern, FindsRowsColumnsAndQuadrants) {
             "block quadrant");
 }
 
-TEST(Pattern, FindsNothingInRandomOrEvenHeads) {
+TEST(Pattern, FindsNothingInRandomOrUniformHeads) {
   for (unsigned seed = 0; seed < 20; ++seed)
     for (const float spread : {0.5f, 1.0f, 2.0f}) {
       const Matrix head = test::random_attention(kLayout.tokens(), kLayout.tokens(), seed, spread);
@@ -119,7 +119,7 @@ TEST(Similarity, FindsAPlantedDuplicateAndNothingElse) {
   EXPECT_GT(found[0].similarity, 0.95);
 }
 
-TEST(Similarity, EvenHeadsResembleNone) {
+TEST(Similarity, UniformHeadsResembleNoOther) {
   AttentionMaps maps = test::random_maps(kLayout, 1, 2);
   std::fill_n(maps.weights.data(), maps.weights.size(), 1.0f / static_cast<float>(maps.tokens()));
   EXPECT_EQ(head_similarity(maps)(0, 1), 0.0f);

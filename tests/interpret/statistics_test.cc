@@ -39,7 +39,7 @@ TEST(Statistics, DistanceEqualsItsDefinitionOnAnyGrid) {
   }
 }
 
-TEST(Statistics, DistanceDoesNotShrinkWithWhatPrefixTokensTake) {
+TEST(Statistics, DistanceIgnoresAttentionToPrefixTokens) {
   const TokenLayout layout = test::layout_of({1, 2});
   Matrix head(3, 3);
   for (size_t i = 0; i < 3; ++i) head(i, 0) = 0.9f;
@@ -49,7 +49,7 @@ TEST(Statistics, DistanceDoesNotShrinkWithWhatPrefixTokensTake) {
   EXPECT_NEAR(mean_prefix_mass(head, layout), 0.9, 1e-6);
 }
 
-TEST(Statistics, PatchesThatLookAtPrefixTokensAloneDoNotCount) {
+TEST(Statistics, PatchesThatAttendOnlyToPrefixTokensDoNotCount) {
   const TokenLayout layout = test::layout_of({1, 2});
   Matrix head(3, 3);
   head(0, 0) = head(1, 0) = 1.0f;

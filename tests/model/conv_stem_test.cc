@@ -58,7 +58,7 @@ void norm_and_gelu(const weights::Checkpoint& checkpoint, const std::string& nam
   }
 }
 
-TEST(ConvStem, MakesOfEachPatchWhatItsConvolutionsMakeOfTheImage) {
+TEST(ConvStem, GivesEachPatchWhatConvolutionsOfTheWholeImageGive) {
   constexpr size_t kWidth = 24, kGrid = 2;
   ModelConfig config = weights::config_of(
       "vit_base_mci_224",

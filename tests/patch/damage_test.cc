@@ -54,7 +54,7 @@ TEST(Damage, WholeFilesHaveNone) {
   EXPECT_EQ(damage_of(test::png_file(1, {{1, 2, 3}}, {8, 2})), "");
 }
 
-TEST(Damage, WhatCamerasWriteBehindTheImageIsNone) {
+TEST(Damage, BytesThatCamerasWriteAfterTheImageAreNoDamage) {
   const Bytes whole = photograph();
   Bytes trailing = whole;
   trailing.insert(trailing.end(), 5000, 0);
@@ -151,7 +151,7 @@ TEST(Damage, AJpegInATiffMayLackItsLowerHalf) {
             "JPEGLib: Corrupt JPEG data: premature end of data segment");
 }
 
-TEST(Damage, SurvivesTurning) {
+TEST(Damage, IsKeptWhenAnImageIsTurned) {
   const Bytes whole = photograph();
   Bytes half(whole.begin(), whole.begin() + part(whole, 8));
   if (half.back() == 0xff) half.pop_back();

@@ -25,7 +25,7 @@ TEST(Exif, SaysWhenWithWhatAndWhereAPhotographWasTaken) {
   EXPECT_NEAR(*facts.longitude, 151 + 12 / 60.0 + 33.96 / 3600, 1e-9);
 }
 
-TEST(Exif, ThatMakesNoSenseIsNothing) {
+TEST(Exif, MalformedValuesAreIgnored) {
   EXPECT_EQ(facts_of("").taken, "");
   EXPECT_EQ(facts_of("MM").camera, "");
   const auto taken = [](const std::string& text) {

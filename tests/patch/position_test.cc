@@ -121,7 +121,7 @@ TEST(ResamplePositions, NamesTheGridAndTheRowsWhenTheyDisagree) {
       Error);
 }
 
-TEST(SinusoidalPositions, FollowVaswaniInOneDirection) {
+TEST(SinusoidalPositions, FollowVaswaniInOneDimension) {
   const Matrix table = sinusoidal_positions_1d(50, 10);
   for (size_t p = 0; p < 50; ++p)
     for (size_t i = 0; i < 5; ++i) {
@@ -132,7 +132,7 @@ TEST(SinusoidalPositions, FollowVaswaniInOneDirection) {
     }
 }
 
-TEST(SinusoidalPositions, FollowMaeInTwo) {
+TEST(SinusoidalPositions, FollowMaeInTwoDimensions) {
   const GridSize grid{3, 5};
   const Matrix table = sinusoidal_positions_2d(grid, 16);
   for (size_t y = 0; y < 3; ++y)
@@ -147,7 +147,7 @@ TEST(SinusoidalPositions, FollowMaeInTwo) {
       }
 }
 
-TEST(SinusoidalPositions, WantAMultipleOfFour) {
+TEST(SinusoidalPositions, NeedAWidthThatIsAMultipleOfFour) {
   try {
     sinusoidal_positions_2d({2, 2}, 10);
     FAIL() << "accepted a width of 10";

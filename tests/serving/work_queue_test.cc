@@ -124,7 +124,7 @@ TEST(WorkQueue, PlacesOfAbandonedAndExpiredJobsAreFree) {
   EXPECT_EQ(run, 2);
 }
 
-TEST(WorkQueue, HandsOverWhatAJobThrowsAndGoesOn) {
+TEST(WorkQueue, PassesOnWhatAJobThrowsAndContinues) {
   const auto classifier = model();
   WorkQueue queue(2, 10);
   std::promise<std::string> said;

@@ -119,7 +119,7 @@ TEST(JsonTokenizer, BertDropsControlsThatAreSpaceToo) {
   EXPECT_NE(encode(tokenizer, "ca\nts"), encode(tokenizer, "cats"));
 }
 
-TEST(JsonTokenizer, BertsVocabularyFileSaysTheSame) {
+TEST(JsonTokenizer, BertsVocabularyFileGivesTheSameIds) {
   const vit::test::Folder folder;
   const Tokenizer tokenizer =
       read_bert_vocabulary(folder.write("vocab.txt", test::bert_vocabulary()), true);

@@ -230,7 +230,7 @@ TEST(Classify, SaysThatTheResultsCannotBeWritten) {
   EXPECT_EQ(finished.err, "vit: cannot write the results: No space left on device\n");
 }
 
-TEST(Classify, BooksNoErrorOnAnImageThatDoesNotHaveIt) {
+TEST(Classify, DoesNotReportAFailedOutputAsAnErrorOfAnImage) {
   const std::string image = golden_image("timm_vit");
   Call call;
   // Room for one image: each answer is written while the next image is read.

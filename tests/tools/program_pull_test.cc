@@ -95,7 +95,7 @@ TEST_F(Pull, NamesTheModelThatWasMeant) {
   EXPECT_THAT(hub.hub_requests(), IsEmpty());
 }
 
-TEST_F(Pull, GoesOnAfterACutInTheSameRun) {
+TEST_F(Pull, ResumesABrokenDownloadInTheSameRun) {
   hub.interludes = {{.status = 200, .headers = {}, .body = {}, .cut_after = 1000}};
   const Finished finished = pull();
   EXPECT_EQ(finished.status, 0) << finished.err;
@@ -105,7 +105,7 @@ TEST_F(Pull, GoesOnAfterACutInTheSameRun) {
   EXPECT_EQ(read_file(file("model.safetensors")), weights());
 }
 
-TEST_F(Pull, GoesOnAfterACutInALaterRun) {
+TEST_F(Pull, ResumesABrokenDownloadInALaterRun) {
   cut_after(1000);
   expect_refusal(pull(), kName + ": cannot fetch model.safetensors: the server says 403");
   EXPECT_EQ(read_file(file("model.safetensors.part")), weights().substr(0, 1000));
@@ -200,7 +200,7 @@ TEST_F(Pull, SaysThatThereAreNoWeights) {
                              "PyTorch, NumPy, GGUF)");
 }
 
-TEST_F(Pull, GivesTheTokenToTheHubAlone) {
+TEST_F(Pull, SendsTheTokenOnlyToTheHub) {
   ASSERT_EQ(pull().status, 0);
   for (const auto& request : hub.hub_requests())
     EXPECT_EQ(request.header("authorization"), "Bearer secret") << request.path;
@@ -268,7 +268,7 @@ TEST_F(Pull, SaysThatTheHubCannotBeReached) {
             "https://huggingface.co\n");
 }
 
-TEST_F(Pull, KeepsWhatCameWhenItIsInterrupted) {
+TEST_F(Pull, KeepsTheReceivedPartWhenItIsInterrupted) {
   hub.interludes = {{.status = 200, .headers = {}, .body = {}, .cut_after = 5000, .stall = true}};
   const pid_t child = fork();
   if (child == 0) {

@@ -29,7 +29,7 @@ TEST(Digest, GivesTheStandardsOwnExamples) {
   EXPECT_EQ(Digest::git_blob(0).finish(), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
 }
 
-TEST(Urls, AreOfOneOriginByEncryptionHostAndPort) {
+TEST(Urls, HaveAnOriginOfSchemeHostAndPort) {
   EXPECT_TRUE(same_origin("https://hub.co/a", "https://hub.co:443/b?c"));
   EXPECT_FALSE(same_origin("https://hub.co", "http://hub.co"));
   EXPECT_FALSE(same_origin("https://hub.co", "https://cdn.hub.co"));

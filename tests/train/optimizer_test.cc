@@ -140,7 +140,7 @@ TEST(Schedule, WarmsUpAndFallsAsACosine) {
   EXPECT_NEAR(schedule.at(110), 0.1, 1e-12);
 }
 
-TEST(Average, ForgetsItsYouthAndFollowsSlowlyLater) {
+TEST(Average, FollowsQuicklyAtFirstAndSlowlyLater) {
   std::vector<float> average{0.0f};
   average_in(std::vector<float>{1.0f}, 0.999, 0, average);
   EXPECT_FLOAT_EQ(average[0], 0.9f);

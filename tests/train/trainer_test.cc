@@ -87,7 +87,7 @@ std::vector<float> trained(const data::Dataset& dataset, const Settings& setting
   return trainer.state().numbers;
 }
 
-TEST(Trainer, InputsOfSixteenBitsLearnAndRepeatThemselves) {
+TEST(Trainer, Bf16InputsLearnAndAreReproducible) {
   if (!has_bf16()) GTEST_SKIP() << "no BF16 instructions";
   const data::Dataset dataset = noisy_images();
   Settings settings = plain_settings(40);

@@ -107,7 +107,7 @@ TEST(Architectures, AnUnknownOneSuggestsTheNearest) {
 }
 
 /// Names end in sizes, which people leave out; similar letters are no reason.
-TEST(Architectures, ABeginningMeansTheNamesThatBeginSo) {
+TEST(Architectures, APrefixMeansAllNamesThatStartWithIt) {
   const Folder folder;
   EXPECT_THAT(test::error_of(folder, [] { config_of("vit_tiny"); }),
               testing::HasSubstr("the nearest known are vit_tiny_patch16_"));

@@ -26,7 +26,7 @@ Checkpoint open_family(const std::string& path, size_t heads = 0) {
   return open(vit::test::goldens() / "families" / path, {.heads = heads});
 }
 
-TEST(FamilyLayouts, Dinov3OfTransformersTurnsByItsTheta) {
+TEST(FamilyLayouts, Dinov3OfTransformersRotatesByItsTheta) {
   for (const auto* name : {"hf_dinov3", "hf_dinov3_gated"}) {
     const Checkpoint checkpoint = open_family(name);
     const EncoderConfig& encoder = checkpoint.config.encoder;
@@ -76,7 +76,7 @@ TEST(FamilyLayouts, BeitOfTransformersHasItsOwnRuleForOtherSizes) {
   }
 }
 
-TEST(FamilyLayouts, Dinov3OfMetaSaysItsPeriodsAndTheySayTheHeads) {
+TEST(FamilyLayouts, Dinov3OfMetaStoresPeriodsThatGiveTheNumberOfHeads) {
   const Checkpoint checkpoint = open_family("original_dinov3/dinov3.pth");
   const EncoderConfig& encoder = checkpoint.config.encoder;
   EXPECT_EQ(checkpoint.layout, "DINOv3");
@@ -90,7 +90,7 @@ TEST(FamilyLayouts, Dinov3OfMetaSaysItsPeriodsAndTheySayTheHeads) {
   EXPECT_EQ(checkpoint.recipe.crop_height, 256u);
 }
 
-TEST(FamilyLayouts, Eva02OfItsAuthorsTurnsOnItsPretrainingGrid) {
+TEST(FamilyLayouts, Eva02OfItsAuthorsRotatesOnItsPretrainingGrid) {
   const Checkpoint checkpoint = open_family("original_eva02/eva02.pt");
   EXPECT_EQ(checkpoint.layout, "EVA-02");
   EXPECT_EQ(checkpoint.config.encoder.rotary,
@@ -103,7 +103,7 @@ TEST(FamilyLayouts, Eva02OfItsAuthorsTurnsOnItsPretrainingGrid) {
   EXPECT_THAT(checkpoint.unused, Each(HasSubstr("rope.freqs_")));
 }
 
-TEST(FamilyLayouts, PerceptionEncoderOfMetaTurnsByPlainIndices) {
+TEST(FamilyLayouts, PerceptionEncoderOfMetaRotatesByPlainIndices) {
   const Checkpoint checkpoint = open_family("original_pe_core/PE-Core.pt", 2);
   EXPECT_EQ(checkpoint.layout, "Perception Encoder");
   EXPECT_EQ(checkpoint.config.encoder.rotary,
@@ -146,7 +146,7 @@ std::string open_bare(const Folder& folder, const std::string& architecture,
   return test::error_of(folder, [&] { open(path, {.heads = 3}); });
 }
 
-TEST(FamilyLayouts, ABareFileWhosePositionsAreNotInItNeedsItsName) {
+TEST(FamilyLayouts, ABareFileWithoutItsPositionsMustBeNamedAfterItsArchitecture) {
   const Folder folder;
   for (const auto* name :
        {"eva02_tiny_patch14_224", "eva_giant_patch14_224", "vit_small_patch16_dinov3",
@@ -291,7 +291,7 @@ TEST(FamilyLayouts, EvaOfMaskedImagesHasItsNormAfterThePooling) {
 }
 
 /// timm's names with an index into the table of offsets: files of BEiT's authors.
-TEST(FamilyLayouts, BeitOfItsAuthorsIsResampledAsTheyDo) {
+TEST(FamilyLayouts, BeitOfItsAuthorsIsResampledAsInTheirCode) {
   const Folder folder;
   RawMap tensors = timm_tensors("beit_base_patch16_224", {{"img_size", "64"}});
   tensors["blocks.0.attn.relative_position_index"] = test::numbered({17, 17});

@@ -344,7 +344,7 @@ TEST(Save, SaysWhyItCannotWriteAndLeavesNothing) {
 }
 
 /// A limit on the size of files stands for a full disk: the same call fails.
-TEST(Save, LeavesTheOldFileWhenThereIsNoRoomForTheNewOne) {
+TEST(Save, LeavesTheOldFileWhenTheDiskIsFull) {
   const Folder folder;
   const Checkpoint model = vit::test::random_checkpoint(tiny());
   folder.write("m", "old");

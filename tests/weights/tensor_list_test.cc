@@ -47,7 +47,7 @@ TEST(TensorList, NamesTheTensorThatIsMissing) {
   EXPECT_EQ(complaint(weights), "tiny: tensor 'blocks.1.mlp.fc2.bias' is missing");
 }
 
-TEST(TensorList, WantsOneWholeFormOfLambda) {
+TEST(TensorList, NeedsOneCompleteSetOfLambdas) {
   ModelConfig config = test::tiny_config();
   config.encoder.attention = AttentionKind::kDifferential;
   WeightMap weights = tiny_weights(config);

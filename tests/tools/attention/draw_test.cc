@@ -44,7 +44,7 @@ TEST(ColourScale, RolloutStartsAtItsSmallestNumberAndAttentionAtZero) {
   EXPECT_EQ(level.place(0.25), 0.0);
 }
 
-TEST(HeatMap, NoNumberLeadsOutOfThePalette) {
+TEST(HeatMap, EveryNumberHasAColourOfThePalette) {
   const float nan = std::nanf(""), infinite = INFINITY;
   const ColourScale scale{.low = 0.0, .high = 1.0};
   EXPECT_EQ(scale.index(nan), 0u);

@@ -82,7 +82,7 @@ TEST(Heads, SaysWhatIsMissing) {
                 ".avif\n");
 }
 
-TEST(Heads, MissAFolderBeforeTheWorkAndNotAfterIt) {
+TEST(Heads, ReportAMissingFolderBeforeTheWork) {
   const Finished finished = run({"heads", "/no/such/model", "--images", golden_image("timm_vit"),
                                  "-o", "/no/such/folder/heads.csv"});
   EXPECT_EQ(finished.status, 1);

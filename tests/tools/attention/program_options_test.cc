@@ -141,7 +141,7 @@ TEST_F(AttentionOptions, PicturesOfLooksAreRefusedForNumbers) {
   }
 }
 
-TEST_F(AttentionOptions, TheDefaultStaysRelevanceWhateverBelongsToIt) {
+TEST_F(AttentionOptions, OptionsOfRelevanceKeepItAsTheDefault) {
   for (const Words& words : {Words{}, {"--start-layer", "1"}, {"--head-fusion", "min"}}) {
     const Shown shown = show(words, ".json");
     ASSERT_EQ(shown.finished.status, 0) << shown.finished.err;
@@ -150,7 +150,7 @@ TEST_F(AttentionOptions, TheDefaultStaysRelevanceWhateverBelongsToIt) {
   }
 }
 
-TEST_F(AttentionOptions, AModelWithoutClassesSaysWhichOptionItHasNoUseFor) {
+TEST_F(AttentionOptions, AModelWithoutClassesRefusesOptionsOfRelevance) {
   ModelConfig config = test::small_config();
   config.head.classes = 0;
   weights::save(model(), test::random_checkpoint(config));

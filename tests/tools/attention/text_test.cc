@@ -65,7 +65,7 @@ TEST(Text, EveryCharacterIsSeen) {
   EXPECT_NE(pixels_of("\xFF\xFE"), blank(300, 40).pixels) << "not UTF-8";
 }
 
-TEST(Text, AccentsTakeNoMoreRoomThanTheirLetters) {
+TEST(Text, AccentsTakeNoMoreSpaceThanTheirLetters) {
   if (!has_fonts()) GTEST_SKIP() << "no font is installed";
   const TextLook look{.height = 20.0};
   EXPECT_EQ(text_width("K\xC3\xA4se", look), text_width("Kase", look));
@@ -86,7 +86,7 @@ TEST(Text, CapitalsAreAsHighAsAsked) {
   EXPECT_NEAR(static_cast<double>(rows), 30.0, 1.0);
 }
 
-TEST(Text, EndsWhereItIsAligned) {
+TEST(Text, IsDrawnAtTheEndWhereItIsAligned) {
   for (const auto& [align, x] : {std::pair{Align::kLeft, 100.0}, {Align::kRight, 200.0}}) {
     Picture picture{blank(300, 40)};
     draw_text(picture, "HHH", x, 25.0, {.align = align});
@@ -108,7 +108,7 @@ TEST(Text, ShrinksBeforeItIsCut) {
   EXPECT_TRUE(picture.texts[1].text.ends_with("..."));
 }
 
-TEST(Text, HeadingsAskForTheRoomTheyNeed) {
+TEST(Text, HeadingsStateTheWidthTheyNeed) {
   const Heading heading{"a title", std::string(60, 'm')};
   Picture picture{blank(heading_width(heading, 20), kHeadingHeight)};
   draw_heading(picture, heading, 20);

@@ -115,7 +115,7 @@ TEST(Damage, NamesItsRowsAndWhatToDo) {
   EXPECT_EQ(restarted.read_header(), kHeader) << "--restart needs no whole rows";
 }
 
-TEST(Damage, IsNotARowThatWasTakenOutWithItsChecksums) {
+TEST(Damage, OfARemovedRowIsNoticed) {
   const Folder folder;
   const std::string path = folder.path("r.jsonl");
   write_rows(path);
@@ -127,7 +127,7 @@ TEST(Damage, IsNotARowThatWasTakenOutWithItsChecksums) {
 
 /// A kill leaves the file and its checksums each whole up to some byte, the machine's end in any
 /// combination.
-TEST(Damage, IsNotWhatAKillLeavesBehind) {
+TEST(Damage, IsNotReportedAfterAKill) {
   for (const auto* name : {"r.csv", "r.jsonl"}) {
     const Folder folder;
     const std::string path = folder.path(name);
@@ -151,7 +151,7 @@ TEST(Damage, IsNotWhatAKillLeavesBehind) {
   }
 }
 
-TEST(Damage, IsNotAChecksumThatIsDamagedItself) {
+TEST(Damage, OfAChecksumLineDoesNotMakeRowsLookDamaged) {
   const Folder folder;
   const std::string path = folder.path("r.csv");
   write_rows(path);
@@ -164,7 +164,7 @@ TEST(Damage, IsNotAChecksumThatIsDamagedItself) {
   }
 }
 
-TEST(Damage, IsNotTheChecksumsOfAFileThatIsGone) {
+TEST(Damage, IsNotReportedForChecksumsWithoutTheirFile) {
   const Folder folder;
   const std::string path = folder.path("r.csv");
   write_rows(path);

@@ -66,7 +66,7 @@ TEST(Inputs, CountFromOneAndKeepWhatIsListedTwice) {
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(inputs[i].number, i + 1);
 }
 
-TEST(Inputs, SurviveLinksThatGoRound) {
+TEST(Inputs, SurviveCyclesOfLinks) {
   const Folder folder;
   folder.write("in/a/x.jpg", "");
   folder.write("elsewhere/y.jpg", "");
@@ -149,7 +149,7 @@ TEST(Inputs, MatchHiddenNamesOnlyWhereTheyAreWritten) {
               ElementsAre("in/.h/1.jpg", "in/a/.h/2.jpg"));
 }
 
-TEST(Inputs, CountByTheirEndingWhatTheyPassOver) {
+TEST(Inputs, CountSkippedFilesByTheirEnding) {
   const Folder folder;
   for (const auto* name : {"in/a.jpg", "in/b.NEF", "in/c.nef", "in/d/e.mp4", "in/README",
                            "in/.hidden.nef", "in/.hidden/f.nef", "in/ends."})
@@ -247,7 +247,7 @@ TEST(Inputs, EndTheirWaitForAPipeWithoutAWriter) {
   EXPECT_FALSE(end.complete);
 }
 
-TEST(Inputs, SayWhetherTheyCameToTheirEnd) {
+TEST(Inputs, SayWhetherTheListingIsComplete) {
   const Folder folder;
   for (const auto* name : {"in/a.jpg", "in/b.txt", "in/c/d.jpg"}) folder.write(name, "");
   folder.write("in/t.tar", tar_member("1.txt", "x") + tar_member("2.txt", "x") + tar_end());

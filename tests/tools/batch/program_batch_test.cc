@@ -42,7 +42,7 @@ TEST(Batch, GivesTheAnswersOfClassify) {
   EXPECT_EQ(rows[0]["path"], image);
 }
 
-TEST(Batch, SaysBesideItsRowsWhatMadeThem) {
+TEST(Batch, WritesItsHeaderInAFileBesideTheRows) {
   const Folder folder;
   const std::string out = folder.path("r.jsonl");
   ASSERT_EQ(batch({golden_image("hf_vit"), "-o", out, "--exif", "ignore"}).status, 0);
@@ -56,7 +56,7 @@ TEST(Batch, SaysBesideItsRowsWhatMadeThem) {
   EXPECT_EQ(header["options"]["exif"], "ignore");
 }
 
-TEST(Batch, GoesOnOnlyInThePrecisionAndWithTheTokensItBeganWith) {
+TEST(Batch, ResumesOnlyWithTheSamePrecisionAndMergedTokens) {
   const Folder folder;
   const std::string image = golden_image("hf_vit"), out = folder.path("rows.jsonl");
   EXPECT_EQ(batch({image, "-o", out, "--precision", "int8"}).status, 0);
@@ -67,7 +67,7 @@ TEST(Batch, GoesOnOnlyInThePrecisionAndWithTheTokensItBeganWith) {
   EXPECT_THAT(finished.err, HasSubstr("options.merge is null in the file, 2 now"));
 }
 
-TEST(Batch, HasARowForWhateverAFolderHolds) {
+TEST(Batch, HasARowForEveryImageFileOfAFolder) {
   const Folder folder;
   const std::string png = read_file(golden_image("hf_vit"));
   folder.write("in/good.png", png);

@@ -94,7 +94,7 @@ TEST(DamagedOutput, StartsADamagedDatabaseAgainWhenToldTo) {
   EXPECT_EQ(content_of(output), whole);
 }
 
-TEST(CsvSafe, GoesOnWithCsvThatIsSafeForSpreadsheets) {
+TEST(CsvSafe, ResumesCsvThatIsSafeForSpreadsheets) {
   const Folder folder;
   write_images(folder, 6);
   const std::string name = "r.csv", output = folder.path(name);

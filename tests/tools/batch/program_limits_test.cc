@@ -105,7 +105,7 @@ TEST(Limits, OfOneThreadAreEnoughToClassify) {
   }
 }
 
-TEST(Limits, OfMemoryEndTheProgram) {
+TEST(Limits, OfMemoryEndTheProgramAndDoNotHangIt) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "the sanitizer reserves more than any limit";
 #endif

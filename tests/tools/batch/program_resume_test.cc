@@ -58,7 +58,7 @@ void wait_for_rows(const std::string& output) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-TEST(Resume, AfterFiftyKillsTheEndIsThatOfAnUndisturbedRun) {
+TEST(Resume, AfterFiftyKillsGivesTheResultOfAnUninterruptedRun) {
   const Folder folder;
   write_images(folder, 2000);  // rows are flushed several times within a run
   std::mt19937 random(20240229);
@@ -175,7 +175,7 @@ TEST(Resume, RetriesFailedRowsInTheirPlaces) {
   }
 }
 
-TEST(Resume, GoesOnWithARetryThatWasKilled) {
+TEST(Resume, ContinuesARetryThatWasKilled) {
   const Folder folder;
   write_images(folder, 15);
   const std::string output = folder.path("r.csv");
@@ -259,7 +259,7 @@ class SmallDisk {
   bool mounted_ = false;
 };
 
-TEST(Resume, EndsClearlyOnAFullDiskAndGoesOnWhenThereIsRoom) {
+TEST(Resume, ReportsAFullDiskAndContinuesWhenThereIsSpace) {
   const Folder folder;
   const SmallDisk disk(folder.path("disk"));
   if (!disk.mounted()) GTEST_SKIP() << "cannot mount a small disk here";

@@ -109,7 +109,7 @@ TEST(Stop, OfAShardLeavesNoMarker) {
   EXPECT_TRUE(fs::exists(file + ".done"));
 }
 
-TEST(Stop, OfRowsOnStandardOutputDoesNotPromiseToGoOn) {
+TEST(Stop, OfRowsOnStandardOutputDoesNotPromiseToResume) {
   const Folder folder;
   write_large_images(folder);
   Call call = batch_call({folder.path("in"), "-o", "-", "--threads", "1", "--batch", "1000"});
@@ -156,7 +156,7 @@ TEST(Stop, EndsTheWaitForMemory) {
   EXPECT_EQ(rows_of(read_file(folder.path("r.jsonl"))).size(), kImages);
 }
 
-TEST(Stop, OfARetryGoesOnWithTheRowsItHas) {
+TEST(Stop, OfARetryResumesWithTheRowsItHas) {
   const Folder folder;
   for (size_t i = 0; i < kImages; ++i) folder.write("in/" + std::to_string(i) + ".png", "");
   folder.write("in/good.png", photograph(10, 10, 1));

@@ -202,7 +202,7 @@ TEST(Stamp, IsTheTextOfAnyTime) {
 }
 
 /// Cut at every byte, each file is gone on with and ends the same.
-TEST(Results, AreRepairedWhereverTheyWereTorn) {
+TEST(Results, AreRepairedWhereverTheyWereCutOff) {
   for (const auto* name : {"r.csv", "r.jsonl"}) {
     const Folder folder;
     const auto kind = *result_kind(name);
@@ -224,7 +224,7 @@ TEST(Results, AreRepairedWhereverTheyWereTorn) {
   }
 }
 
-TEST(Results, ThatAreOnlyFinishedLoseTheirTornRow) {
+TEST(Results, ThatAreOnlyFinishedLoseTheirIncompleteRow) {
   const Folder folder;
   write_awkward(folder.path("r.csv"), ResultKind::kCsv);
   const std::string whole = read_file(folder.path("r.csv"));

@@ -105,7 +105,7 @@ TEST(Shard, IsOfTheInnermostLauncherTimesTheArray) {
             (Shard{5, 12, {}}));
 }
 
-TEST(Shard, IsNothingWhereAJobRunsAlone) {
+TEST(Shard, IsNoneIfAJobRunsAlone) {
   const std::vector<Variables> alone{
       {{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}},  // in the script of sbatch, without srun
       {{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}},

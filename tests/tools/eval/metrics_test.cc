@@ -50,7 +50,7 @@ Tally six_images() {
   return tally;
 }
 
-TEST(Tally, CountsRightAndNearlyRight) {
+TEST(Tally, CountsTop1AndTop5) {
   const Tally tally = six_images();
   EXPECT_EQ(tally.images(), 6u);
   EXPECT_DOUBLE_EQ(tally.top1(), 3.0 / 6.0);
@@ -91,7 +91,7 @@ TEST(Tally, KeepsTheConfusionMatrix) {
   EXPECT_EQ(tally.confusions().size(), 5u);
 }
 
-TEST(Tally, IsCalibratedWhenConfidenceIsWhatComesTrue) {
+TEST(Tally, HasNoCalibrationErrorIfConfidenceEqualsAccuracy) {
   Tally believed(2), sure(2);
   for (size_t i = 0; i < 100; ++i) {
     believed.add(answer(0, i < 75 ? 0 : 1, 0.75));

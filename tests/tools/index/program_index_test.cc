@@ -50,7 +50,7 @@ TEST(IndexProgram, KeepsRowsOfFoldersThatAreNotListed) {
   EXPECT_THAT(index_images({folder.path("more"), "-o", out}).err, HasSubstr("3 images, 1 new\n"));
 }
 
-TEST(IndexProgram, GivesTheSameVectorsWhateverTheWay) {
+TEST(IndexProgram, GivesTheSameVectorsFromImagesAndFromEmbeddings) {
   const Folder folder;
   write_planted(folder, 3);
   ASSERT_EQ(index_images({folder.path("in"), "-o", folder.path("a.index")}).status, 0);

@@ -108,7 +108,7 @@ std::vector<std::string> by_margin(const std::string& rows) {
   return names;
 }
 
-TEST_F(PickProgram, TakesTheSmallestMarginsWhateverTheWay) {
+TEST_F(PickProgram, TakesTheSmallestMarginsOfRowsAndOfAModel) {
   const std::string rows = classify("rows.jsonl");
   const auto expected = by_margin(read_file(rows));
   ASSERT_EQ(expected.size(), 12u);

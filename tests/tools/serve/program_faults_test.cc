@@ -34,7 +34,7 @@ void expect_normal(const Served& served) {
   EXPECT_EQ(served.post("/v1/classify", noise_bmp(20, 20, 7), "image/bmp").status, 200);
 }
 
-TEST(ServeFaults, ClientsOfAByteASecondHoldNobodyUpAndAreEnded) {
+TEST(ServeFaults, ClientsThatSendAByteASecondDelayNobodyAndAreClosed) {
   const Served served({"-m", golden("hf_vit"), "--receive-limit", "3"});
   const std::string request = bytes_of(
       {.method = "POST", .target = "/v1/classify", .body = std::string(100, 'x'), .type = ""});
@@ -71,7 +71,7 @@ TEST(ServeFaults, AbortedUploadsGiveTheirMemoryBack) {
   EXPECT_THAT(served.log(), HasSubstr("\"status\":499"));
 }
 
-TEST(ServeFaults, WhoDoesNotReadItsAnswersIsClosed) {
+TEST(ServeFaults, ClientsThatDoNotReadTheirAnswersAreClosed) {
   const Served served({"-m", golden("timm_vit"), "--receive-limit", "0.5", "--queue", "1000"});
   const std::string image = read_file(golden_image("timm_vit"));
   const std::string request = bytes_of(
@@ -216,7 +216,7 @@ TEST(ServeFaults, RandomBytesAreAnsweredOrClosed) {
   expect_normal(served);
 }
 
-TEST(ServeFaults, WrongTokensOpenNothing) {
+TEST(ServeFaults, WrongTokensAreRefusedEverywhere) {
   const Folder folder;
   const std::string tokens = folder.write("tokens", "the-only-token-of-this-test\n");
   std::filesystem::permissions(tokens, std::filesystem::perms(0600));

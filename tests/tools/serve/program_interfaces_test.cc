@@ -176,7 +176,7 @@ TEST(ServeInference, TakesPixelsThatAreAlreadyPrepared) {
   EXPECT_EQ(json["outputs"][0]["data"], expected);
 }
 
-TEST(ServeInference, KnowsTheVersionThatItTells) {
+TEST(ServeInference, AnswersAtTheVersionThatItReports) {
   const Served served({"-m", "it=" + golden("hf_vit")});
   const Json versions = Json::parse(served.get("/v2/models/it").body)["versions"];
   ASSERT_EQ(versions, Json({"1"}));
@@ -303,7 +303,7 @@ class Validator {
   const Json& document_;
 };
 
-TEST(ServeOpenApi, DescribesWhoIsRefusedEverywhere) {
+TEST(ServeOpenApi, DescribesTheRefusalsOfEveryRoute) {
   const Folder folder;
   const std::string tokens = folder.write("tokens", "the-only-token-of-this-test\n");
   std::filesystem::permissions(tokens, std::filesystem::perms(0600));

@@ -57,7 +57,7 @@ TEST(ServeLimits, RefusesBodiesThatAreTooLarge) {
   EXPECT_EQ(served.post("/v1/classify", read_file(golden_image("hf_vit"))).status, 200);
 }
 
-TEST(ServeLimits, RefusesWhatTheQueueHasNoRoomFor) {
+TEST(ServeLimits, RefusesImagesWhenTheQueueIsFull) {
   const Served served(one_worker({"--queue", "4"}));
   std::atomic<bool> refused = false;
   std::thread client([&] {
@@ -124,7 +124,7 @@ TEST(ServeLimits, ClosesConnectionsThatAreSlowOrIdle) {
   slow_body.wait_for_end();
 }
 
-TEST(ServeLimits, ASlowClientHoldsNobodyElseUp) {
+TEST(ServeLimits, ASlowClientDelaysNobodyElse) {
   const Served served({"-m", golden("hf_vit"), "--queue", "200", "--receive-limit", "3600"});
   std::vector<Connection> slow;
   for (int i = 0; i < 100; ++i) {
@@ -220,7 +220,7 @@ TEST(ServeStop, FinishesWhatRunsAndTakesNothingNew) {
   EXPECT_TRUE(under_way);
 }
 
-TEST(ServeStop, ALostPortIsAnErrorAtOnce) {
+TEST(ServeStop, ATakenPortIsAnErrorAtOnce) {
   const Served served({"-m", golden("hf_vit")});
   const Finished second =
       run({"serve", "-m", "no such model", "--port", std::to_string(served.port())});

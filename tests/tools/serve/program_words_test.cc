@@ -102,7 +102,7 @@ TEST_F(ServeWords, ModelsSayWhetherTheyReadText) {
   EXPECT_EQ(metadata["outputs"][0]["name"], "features");
 }
 
-TEST_F(ServeWords, EmbedsTextsAndImagesInOnePlace) {
+TEST_F(ServeWords, EmbedsTextsAndImagesInTheSameSpace) {
   const auto image = embedding(url_);
   for (const std::string text : {"a cat", "a dog"}) {
     const auto words = embedding(text);

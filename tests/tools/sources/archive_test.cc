@@ -255,7 +255,7 @@ TEST(TarGz, ABombIsRefusedAndAStopEndsTheWalk) {
   EXPECT_FALSE(Archive(folder.path("a.tgz")).visit([](const Member&) { return true; }, stopped));
 }
 
-TEST(MemberNames, AreSplitWhereTheArchiveIs) {
+TEST(MemberNames, AreSplitAfterTheArchive) {
   const Folder folder;
   folder.write("a.zip", "");
   folder.write("b!/c.tar", "");

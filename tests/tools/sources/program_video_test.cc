@@ -54,7 +54,7 @@ TEST(Videos, AreRowsOfTheirFrames) {
       HasSubstr("6 rows"));
 }
 
-TEST(Videos, ThatAskForTooMuchMemoryEndNothing) {
+TEST(Videos, ThatNeedTooMuchMemoryDoNotEndTheRun) {
   const Folder folder;
   write_video(folder.path("in/a.mp4"), {.brightness = {60, 120}});
   write_video(folder.path("in/b.mp4"), {.brightness = {60}});
@@ -126,7 +126,7 @@ TEST(Videos, ThatAreDamagedAreARowAndTheOthersAreRead) {
               HasSubstr("cannot read this video: Invalid data found when processing input"));
 }
 
-TEST(Videos, AStopEndsTheRunAndTheSameCommandGoesOn) {
+TEST(Videos, AStopEndsTheRunAndTheSameCommandResumes) {
   const Folder folder;
   write_video(folder.path("clip.mp4"),
               {.width = 640, .height = 480, .rate = 25, .each = 25 * 60, .brightness = {60, 120}});

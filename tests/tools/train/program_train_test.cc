@@ -200,7 +200,7 @@ void wait_for_epoch(const fs::path& log) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
-TEST(TrainProgram, StopsOnASignalAndGoesOnAsIfItHadNot) {
+TEST(TrainProgram, StopsOnASignalAndResumesAsIfItHadNot) {
   const Folder folder;
   write_pictures(folder.path("data"), 8);
   ASSERT_EQ(run(train(folder, {"--epochs", "60"})).status, 0);
@@ -236,7 +236,7 @@ TEST(TrainProgram, AModelFileThatIsGoneIsMadeAgainFromTheCheckpoint) {
   EXPECT_EQ(verdict(again.out), verdict(resumed.out)) << "of the file that is there";
 }
 
-TEST(TrainProgram, AModelLostAmidAnEpochIsReplacedByTheNextEpochs) {
+TEST(TrainProgram, AModelLostDuringAnEpochIsReplacedByTheNextEpochs) {
   const Folder folder;
   write_pictures(folder.path("data"), 8);
   // Many steps an epoch: whenever the signal comes, it is most likely amid one.
@@ -259,7 +259,7 @@ TEST(TrainProgram, AModelLostAmidAnEpochIsReplacedByTheNextEpochs) {
   EXPECT_THAT(classified(folder, "data/red/0.png"), HasSubstr("red"));
 }
 
-TEST(TrainProgram, OfEquallyRightModelsTheSurestIsKept) {
+TEST(TrainProgram, OfEquallyAccurateModelsTheOneWithTheLowestLossIsKept) {
   const Folder folder;
   write_pictures(folder.path("data"), 12);
   const Finished finished = run(train(folder, {}));
