@@ -36,7 +36,7 @@ void maps(benchmark::State& state, const char* architecture) {
       [&] { subject.forward(); }, Clock::kProcessor);
 }
 
-/// What speaks for one class: forward and back through the network that can be differentiated.
+/// Relevance of the patches for one class: forward and backward through the differentiable network.
 void relevance(benchmark::State& state, const char* architecture) {
   Subject subject(architecture);
   const auto network = gradient::load_network<float>(subject.checkpoint);

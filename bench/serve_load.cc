@@ -1,6 +1,6 @@
-/// serve_load PORT CONNECTIONS SECONDS FILE...: asks a running vit serve for the classes of the
-/// files, in turns, on so many connections at a time, and writes one line: answers per second,
-/// their median and 99th percentile, how many were refused, how many were wrong.
+/// serve_load PORT CONNECTIONS SECONDS FILE...: sends the files in turn to a running vit serve for
+/// classification, over CONNECTIONS connections at a time, and writes one line: answers per second,
+/// their median and 99th percentile time, how many were refused, how many were wrong.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

@@ -1,5 +1,5 @@
 /// The architecture as a test: which module may include which, what stays out of the library, how
-/// long a file may be, what lies at the top level.
+/// long a file may be, what is allowed at the top level.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -34,7 +34,7 @@ struct ImageHeader {
   size_t width = 0;       ///< as stored, before the orientation is applied
   size_t height = 0;      ///< 0: the header is broken
   int orientation = 1;    ///< EXIF's, 1 to 8
-  bool complete = false;  ///< the file goes on to the end of the image
+  bool complete = false;  ///< the file reaches the end of the image
   /// What the file's compressed data can hold at the best ratio of its format.
   size_t most_pixels = std::numeric_limits<size_t>::max();
   std::string problem = {};              ///< what makes it undecodable, if anything does

@@ -37,8 +37,8 @@ void note(ErrorState& state, const char* format, unsigned number = 0) {
   std::snprintf(state.damage.data(), state.damage.size(), format, number);
 }
 
-/// Without restart markers a decoder cannot go on behind a marker, and with them not behind one
-/// that starts another part of the file.
+/// Whether nothing after the marker can be decoded: there are no restart markers to continue from,
+/// or it starts another part of the file.
 bool is_rest_lost(const jpeg_decompress_struct& decoder) {
   const int marker = decoder.unread_marker;
   const bool restart = marker >= JPEG_RST0 && marker <= JPEG_RST0 + 7;

@@ -43,7 +43,7 @@ namespace fs = std::filesystem;
 using Bytes = std::span<const std::byte>;
 using weights::Fields;
 
-/// A file that lies in memory alone: the readers take paths.
+/// A file in memory only: the readers take paths.
 class MemoryFile {
  public:
   explicit MemoryFile(Bytes bytes) : file_(::memfd_create("fuzz", MFD_CLOEXEC)) {
@@ -76,7 +76,7 @@ void touch(const weights::TensorFile& file) {
   for (const auto& [name, tensor] : file.tensors) touch(tensor);
 }
 
-/// Whatever format the bytes turn out to be; then as a whole model.
+/// Detects the format; then reads the bytes as a whole model.
 void parse_tensors(Bytes bytes) {
   const MemoryFile file(bytes);
   touch(weights::read_tensor_file(file.path()));
@@ -91,7 +91,7 @@ void parse_safetensors(Bytes bytes) {
   parse_tensors(bytes);
 }
 
-/// Two good shards, which the bytes are an index of.
+/// Two good shards, for which the bytes are the index.
 class Shards {
  public:
   Shards() {
@@ -118,7 +118,7 @@ void parse_pickle(Bytes bytes) {
 }
 
 /// A whole file that describes itself: the bytes are its metadata, a JSON object of texts, and its
-/// tensors are whatever the configuration in them demands, as far as they are few.
+/// tensors are those that the configuration in them demands, if they are few.
 void parse_self_description(Bytes bytes) {
   const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   const nlohmann::json metadata = weights::parse_json(text, "fuzz");

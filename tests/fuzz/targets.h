@@ -1,6 +1,6 @@
-/// The parsers of untrusted files, each as a function of bytes. Whatever the bytes are, a
-/// target returns: an Error is a parser's proper answer and is swallowed, everything else is a bug
-/// and left to whoever watches (a sanitizer, GoogleTest).
+/// The parsers of untrusted files, each as a function of bytes. A target must return for any bytes:
+/// it catches Errors, which are how parsers refuse a file; everything else is a bug, which a
+/// sanitizer or GoogleTest reports.
 #pragma once
 
 #include <cstddef>

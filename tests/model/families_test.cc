@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 struct FamilyCase {
   std::string folder;
   size_t height = 0, width = 0;  // 0: as the checkpoint says
-  size_t patches = 0;            // NaFlex: image.png, resized to at most so many
+  size_t patches = 0;            // NaFlex: image.png, resized to at most this many
   // Files of the authors say neither the input size nor, some of them, the heads.
   std::string file{};
   size_t edge = 0, heads = 0;

@@ -121,7 +121,7 @@ TEST(Gif, ThatOnlyClearsItsTableIsRefused) {
   EXPECT_EQ(indices_of(decoded(clearing(1000))), Bytes{1});
   EXPECT_EQ(message(clearing(2'000'000)),
             "test: cannot decode this GIF: it clears its table of codes more than a million times, "
-            "as made to do harm");
+            "as only a malicious file does");
 }
 
 }  // namespace

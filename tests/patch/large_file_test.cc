@@ -25,7 +25,7 @@ using vit::test::peak_megabytes;
 
 constexpr size_t kHuge = 2'000'000'000;
 
-/// A file that starts with `bytes` and goes on with a hole.
+/// A file that starts with `bytes`, followed by a hole.
 std::string sparse_file(const vit::test::Folder& folder, const std::string& name,
                         const Bytes& bytes) {
   const std::string path = folder.path(name);

@@ -47,7 +47,7 @@ TEST(WorkQueue, GivesTheAnswersOfTheClassifierToTheBit) {
   }
 }
 
-/// Keeps a worker busy until it is told to go on.
+/// Keeps a worker busy until `open` is counted down.
 struct Gate {
   std::latch begun{1};
   std::latch open{1};

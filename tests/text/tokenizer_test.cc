@@ -159,7 +159,7 @@ TEST(JsonTokenizer, DoesNotLetATextGrowWithoutEnd) {
   EXPECT_EQ(message(doubled, 4), "no error");
   EXPECT_EQ(message(doubled, 40),
             "tokenizer.json: normalizer: normalizers 18: makes more than 1000000 characters of a "
-            "text; the file is damaged, or made to do harm");
+            "text; the file is damaged or malicious");
   EXPECT_THAT(message(R"({"type":"Prepend","prepend":")" + std::string(600'000, 'a') + "\"}", 2),
               HasSubstr("normalizers 1: makes more than 1000000 characters of a text"));
   EXPECT_THAT(message(R"({"type":"Replace","pattern":{"Regex":" {2,}"},"content":")" +

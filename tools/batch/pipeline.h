@@ -25,15 +25,14 @@ struct PipelineParts {
   std::function<void(Row row)> write;
   /// In the calling thread, several times a second.
   std::function<void()> tick;
-  /// In the calling thread, when the next row is not ready, to flush those
-  /// before it.
+  /// In the calling thread, when the next row is not ready, to flush those before it.
   std::function<void()> idle{};
 };
 
-/// Returns when everything is written. When `stop` becomes true, inputs that a worker has begun are
-/// finished and written, up to the first that the worker has given up, and no others: the caller
-/// compares the numbers of listed and written inputs to know whether that was all. Rethrows the
-/// exception of a part; all rows before are written. Throws a ThreadError, before anything is
+/// Returns when everything is written. When `stop` becomes true, inputs that a worker has started
+/// are finished and written, up to the first that the worker has given up, and no others: the
+/// caller compares the numbers of listed and written inputs to know whether that was all. Rethrows
+/// the exception of a part; all rows before are written. Throws a ThreadError, before anything is
 /// written, if its threads cannot be started.
 void run_pipeline(const PipelineSize& size, const std::atomic<bool>& stop,
                   const PipelineParts& parts);

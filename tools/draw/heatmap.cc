@@ -155,7 +155,7 @@ void colour_bar(Picture& picture, const Box& box, const ColourScale& scale,
   constexpr size_t kColours = 18;
   constexpr double kHeight = 11.0;
   const Palette colours = palette(scale.colormap);
-  const size_t tip = labels.clipped ? kColours / 2 : 0;  // the bar goes on
+  const size_t tip = labels.clipped ? kColours / 2 : 0;  // shows that values exceed the scale
   for (size_t y = 0; y < tip; ++y)
     fill(picture, {box.x + tip - 1 - y, box.y + y, 2 * (y + 1), 1}, colours[255]);
   const size_t length = box.height - tip;

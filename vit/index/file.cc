@@ -79,15 +79,15 @@ class Reader {
     index_.vectors.width = index_.format.width;
   }
 
-  /// A block is whole where its header is there: the header is written last.
-  bool torn() const {
+  /// The header is written last: where it is missing, the block is incomplete.
+  bool incomplete() const {
     return left() < sizeof(BlockHeader) ||
            std::ranges::all_of(bytes_.subspan(at_, sizeof(BlockHeader)),
                                [](std::byte b) { return b == std::byte{0}; });
   }
 
   bool read_block() {
-    if (torn()) return false;
+    if (incomplete()) return false;
     const std::uint64_t start = at_;
     const auto header = value_at<BlockHeader>(bytes_, at_);
     if (header.magic != kBlockMagic || header.sum != header_sum(header))

@@ -2,7 +2,7 @@
 ///
 /// A file only grows, by whole blocks of rows; a row that was computed again or whose image is gone
 /// is marked as replaced by a later block. A writer that is killed leaves whole blocks and at most
-/// one torn block, which readers ignore and the next writer cuts off.
+/// one incomplete block, which readers ignore and the next writer cuts off.
 #pragma once
 
 #include <array>

@@ -54,7 +54,8 @@ class IndexWriter {
 /// Whether compact() would make the file much smaller or faster to read.
 bool worth_compacting(const Index& index);
 
-/// Writes the file anew without replaced rows and in large blocks, whole or not at all.
+/// Rewrites the file without replaced rows and in large blocks. The new file replaces the old one
+/// only when it is complete.
 void compact(const std::filesystem::path& path, const Index& index);
 
 }  // namespace vit::index

@@ -1,5 +1,5 @@
-/// A tokenizer's file decides how texts grow: steps that replace a letter by many, one after the
-/// other, would take all memory.
+/// A tokenizer's file decides how much longer a text gets: several steps that each replace a letter
+/// by many would take all memory.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ inline void check_growth(size_t before, size_t after, std::string_view where) {
   constexpr size_t kMostCharacters = 1'000'000;
   if (after > kMostCharacters && after > before)
     fail(where, ": makes more than ", kMostCharacters, " characters of a text; the file is ",
-         "damaged, or made to do harm");
+         "damaged or malicious");
 }
 
 }  // namespace vit::text

@@ -41,7 +41,7 @@ struct Settings {
   Balance balance = Balance::kNone;
   size_t low_rank = 0;  ///< rank of the adapters that learn instead of the matrices; 0: all learns
   double drop_path = 0.0;  ///< how often the last layer's updates are skipped; linear in depth
-  /// Share of the patches that training sees (the rest is dropped anew for every image), growing
+  /// Share of the patches that training sees (a new random choice for every image), growing
   /// evenly from the first epoch to the last one before `whole_epochs`, which see all patches. Half
   /// of them costs half the time.
   double first_keep_patches = 1.0;

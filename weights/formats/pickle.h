@@ -74,8 +74,8 @@ struct Pickle {
   size_t length = 0;  ///< bytes up to its end
 };
 
-/// Throws an Error that `where` opens: cut short, an unknown instruction, one that names a function
-/// that could do harm.
+/// Throws an Error that starts with `where` if the bytes are cut short, have an unknown instruction
+/// or name a function that could do harm.
 Pickle read_pickle(std::span<const std::byte> bytes, const std::string& where);
 
 /// What calling `function` with these arguments would have given, for the few functions that

@@ -9,7 +9,7 @@ namespace vit::weights {
 
 using std::size_t;
 
-/// How far two names are apart, smaller is nearer. What goes on after the typed letters counts
+/// How far two names are apart, smaller is nearer. What follows the typed letters counts
 /// little: names of models end in sizes and datasets that people leave out.
 struct NameDistance {
   size_t beginning = 0;  ///< edits from the typed letters to the nearest beginning of the name

@@ -51,8 +51,8 @@ Weight patches_by_channel(const Tensor& tensor, size_t) {
                 tensor.data};
 }
 
-/// The last convolution of a stem reads 2x2 places of so many channels that they are as many
-/// numbers as a patch has pixels: its kernel under the patch kernel's shape.
+/// The last convolution of a stem reads 2x2 places with 192 channels, as many numbers as a patch
+/// has colour values: its kernel gets the shape of the patch kernel.
 Weight kernel_behind_stem(const Tensor& tensor, size_t) {
   constexpr size_t kPatch = 16;
   const Shape expected{tensor.shape.empty() ? 0 : tensor.shape[0], 3 * kPatch * kPatch / 4, 2, 2};

@@ -137,7 +137,7 @@ std::string decode_gif(std::span<const std::byte> bytes, Image& image) {
   // about every hundred.
   constexpr size_t kMostClears = size_t{1} << 20;
   if (count_clears(source, kMostClears) > kMostClears)
-    return "it clears its table of codes more than a million times, as made to do harm";
+    return "it clears its table of codes more than a million times, as only a malicious file does";
   const bool covers = width == image.width && height == image.height;
   if (!covers) {
     grow_to(image.height, image);

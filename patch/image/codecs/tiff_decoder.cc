@@ -81,7 +81,8 @@ bool is_about_lengths(std::string_view format) {
          format.starts_with("Wrong \"StripByteCounts\"");
 }
 
-/// Codecs that go on after damage warn; so do others about fields that do not matter.
+/// Some codecs only warn about damage and continue. Other warnings concern fields that do not
+/// matter and are ignored.
 int hear_warning(TIFF*, void* user, const char* module, const char* format, va_list arguments) {
   auto& source = *static_cast<Source*>(user);
   const std::string_view name(module != nullptr ? module : "");

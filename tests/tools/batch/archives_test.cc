@@ -1,4 +1,4 @@
-/// Images within .tar files: all formats of them, and what is broken or made to do harm.
+/// Images within .tar files: all formats of archives, broken ones and malicious ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-/// Files of rows that are no longer what was written: noticed, and never where a kill is the cause.
+/// Files of rows that were changed after they were written are noticed; a file that a killed run
+/// left is never taken for one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -40,8 +41,8 @@ Row row(size_t number) {
   return made;
 }
 
-/// Appends the rows that are not there, a few at once.
-void go_on(Results& results, size_t there) {
+/// Appends the missing rows, a few at once.
+void append_rest(Results& results, size_t there) {
   for (size_t i = there + 1; i <= kRows; ++i) {
     results.append(row(i));
     if (i % kRowsAtOnce == 0) results.flush();
@@ -53,7 +54,7 @@ void write_rows(const std::string& path) {
   Results results(path, *result_kind(path), shape_for(path));
   results.read_header();
   results.start(kHeader);
-  go_on(results, 0);
+  append_rest(results, 0);
 }
 
 /// As a run does it: throws, or leaves the whole file.
@@ -82,7 +83,7 @@ TEST(Damage, OfOneBitIsNoticedWhereverItIs) {
     const std::string output = folder.path(std::string(name).starts_with("f.") ? "f.npy" : name);
     write_rows(output);
     const std::string path = folder.path(name), whole = read_file(path);
-    const size_t first = path.ends_with(".npy") ? 128 : 0;  // what NumPy reads is written anew
+    const size_t first = path.ends_with(".npy") ? 128 : 0;  // NumPy's header is rewritten
     for (size_t byte = first; byte < whole.size(); ++byte) {
       flip(path, byte, static_cast<int>(byte % 8));
       EXPECT_NE(message_of([&] { resume(output); }), "no error") << name << " at byte " << byte;
@@ -125,8 +126,8 @@ TEST(Damage, OfARemovedRowIsNoticed) {
   EXPECT_THAT(message_of([&] { resume(path); }), HasSubstr("rows 5 to 6 are not what was written"));
 }
 
-/// A kill leaves the file and its checksums each whole up to some byte, the machine's end in any
-/// combination.
+/// After a kill the file and its checksums are each complete up to some byte; after a crash of the
+/// machine every combination is possible.
 TEST(Damage, IsNotReportedAfterAKill) {
   for (const auto* name : {"r.csv", "r.jsonl"}) {
     const Folder folder;

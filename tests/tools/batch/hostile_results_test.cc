@@ -1,5 +1,4 @@
-/// Files of rows that were made to do harm: they are read to sort and to export what others have
-/// classified.
+/// Malicious files of rows: users sort and export by rows that they got from others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -77,15 +77,15 @@ TEST(Pipeline, NeverListsFurtherAheadThanItsWindow) {
   EXPECT_LE(furthest, kWindow + 1);
 }
 
-TEST(Pipeline, FinishesWhatIsBegunWhenStopped) {
+TEST(Pipeline, FinishesWhatIsStartedWhenStopped) {
   std::atomic<bool> stop{false};
-  std::atomic<std::uint64_t> begun{0};
+  std::atomic<std::uint64_t> started{0};
   std::uint64_t written = 0;
   run_pipeline({2, 8}, stop,
                {.list = [](const TakeInput& take) { list_numbers(1'000'000, take); },
                 .work =
                     [&](Input input) {
-                      ++begun;
+                      ++started;
                       return answered(std::move(input));
                     },
                 .write =
@@ -96,7 +96,7 @@ TEST(Pipeline, FinishesWhatIsBegunWhenStopped) {
                 .tick = [] {}});
   EXPECT_GE(written, 100u);
   EXPECT_LT(written, 1'000'000u);
-  EXPECT_EQ(written, begun);
+  EXPECT_EQ(written, started);
 }
 
 TEST(Pipeline, SaysThatNoRowIsReadyBeforeItWaitsForOne) {
@@ -278,7 +278,7 @@ TEST(DoneRows, AreReadNoFurtherOnceTheRunIsToStop) {
   again.read_header();
   std::atomic<bool> stop{true};
   DoneRows done(again, false, stop);
-  EXPECT_TRUE(done.contains(Input{})) << "nothing new is begun";
+  EXPECT_TRUE(done.contains(Input{})) << "nothing new is started";
   EXPECT_EQ(done.unlisted(), 0u);
   EXPECT_EQ(done.rows(), 0u);
   EXPECT_FALSE(done.ended());

@@ -1,4 +1,4 @@
-/// `vit batch` as its users run it: every input its row, whatever the input is.
+/// `vit batch` as its users run it: one row for every input, readable or not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

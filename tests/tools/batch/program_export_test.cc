@@ -117,7 +117,7 @@ TEST(ExifColumns, HoldWhatTheCameraWrote) {
   EXPECT_THAT(without.err, HasSubstr("options.exif_columns is true in the file, null now"));
 }
 
-/// A camera that counts its names anew replaces IMG_0001.JPG.
+/// A camera that starts counting again replaces IMG_0001.JPG.
 TEST(Changed, FilesAreNoticedAndDoneAgain) {
   for (const std::string name : {"r.csv", "r.jsonl", "r.db", "r.npy"}) {
     const Folder folder;

@@ -64,7 +64,7 @@ TEST(Limits, OfThreadsAreAClearError) {
     }
     EXPECT_EQ(finished.status, 1) << most;
     EXPECT_EQ(finished.err, few.err) << most;
-    // Nothing is lost: with more threads it goes on.
+    // Nothing is lost: the run continues when it can have more threads.
     EXPECT_EQ(batch({folder.path("in"), "-o", output}).status, 0);
   }
   const Finished one = ended(with_processes(

@@ -1,4 +1,4 @@
-/// Whatever ends a run, the same command goes on, and the end is that of an undisturbed one.
+/// However a run ends, the same command continues it, with the result of an uninterrupted run.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(Resume, AfterFiftyKillsGivesTheResultOfAnUninterruptedRun) {
   const Folder folder;
   write_images(folder, 2000);  // rows are flushed several times within a run
   std::mt19937 random(20240229);
-  int killed = 0, amid = 0;
+  int killed = 0, between_rows = 0;
   for (const auto& format : kFormats) {
     const std::string calm = folder.path("calm." + format), output = folder.path("r." + format);
     ASSERT_EQ(run(call_for(folder.path("in"), calm)).status, 0);
@@ -77,7 +77,7 @@ TEST(Resume, AfterFiftyKillsGivesTheResultOfAnUninterruptedRun) {
         ++kills;
         ++killed;
         const auto there = fs::exists(output) ? read_file(output).size() : 0;
-        amid += there > 2000 && there < read_file(calm).size() ? 1 : 0;
+        between_rows += there > 2000 && there < read_file(calm).size() ? 1 : 0;
         continue;
       }
       ASSERT_EQ(finished.status, 0) << finished.err;
@@ -89,7 +89,7 @@ TEST(Resume, AfterFiftyKillsGivesTheResultOfAnUninterruptedRun) {
     EXPECT_EQ(all_of(output), expected) << format << " after kills";
   }
   EXPECT_EQ(killed, 52);
-  EXPECT_GT(amid, 0) << "no kill came between the first row and the last";
+  EXPECT_GT(between_rows, 0) << "no kill came between the first row and the last";
 }
 
 TEST(Resume, KeepsExistingRows) {
@@ -98,7 +98,7 @@ TEST(Resume, KeepsExistingRows) {
   const std::string output = folder.path("r.csv");
   ASSERT_EQ(run(call_for(folder.path("in"), output)).status, 0);
   const std::string whole = read_file(output);
-  // A row that only the first run can have written shows that it was not made anew.
+  // A row that only the first run can have written shows that it was not written again.
   std::string marked = whole;
   marked.replace(marked.find("great white shark"), 17, "great white SHARK");
   folder.write("r.csv", marked.substr(0, marked.size() - 150));

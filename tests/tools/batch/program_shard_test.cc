@@ -210,7 +210,7 @@ TEST(Merge, RefusesWhatIsNotTheWhole) {
   EXPECT_EQ(read_file(folder.path("r.csv")), one_run(folder, "one.csv"));
 }
 
-/// Whatever stands in headers and markers, the answer names the file in our words, at once.
+/// However damaged headers and markers are, the message names the file and comes at once.
 TEST(Merge, RefusesHeadersAndMarkersThatMakeNoSense) {
   const Folder folder;
   write_images(folder, 6);
@@ -268,7 +268,7 @@ TEST(Merge, RefusesAShardWhoseRowsWereChanged) {
   EXPECT_FALSE(fs::exists(folder.path("r.csv")));
 }
 
-/// As somebody who may read everything and write only where everybody may; root may always write.
+/// Runs as a user who can read everything but write only where everybody can: root always could.
 Finished run_as_reader(std::vector<std::string> arguments) {
   Call call;
   call.arguments = std::move(arguments);

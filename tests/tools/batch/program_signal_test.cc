@@ -1,5 +1,6 @@
-/// Signals at random moments: an exit status of 0 means that everything is there, after every other
-/// one the same command comes to the same end. VIT_SIGNAL_ROUNDS=1000 makes it a long test.
+/// Signals at random moments: exit status 0 means that everything is there; after any other status
+/// the same command, run again, gives the result of an uninterrupted run. VIT_SIGNAL_ROUNDS=1000
+/// makes it a long test.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,13 +31,13 @@ size_t rounds() {
 
 enum class Mode { kPlain, kShard, kRetry };
 
-/// One way to call the program, with the end that an undisturbed run of it comes to.
+/// One way to call the program, with the result of an uninterrupted run.
 struct Case {
   std::string format;  ///< csv, jsonl, db, npy, or - for standard output
   size_t threads = 1;
   Mode mode = Mode::kPlain;
   std::string expected;
-  double seconds = 0.0;  ///< of the undisturbed run
+  double seconds = 0.0;  ///< of the uninterrupted run
 
   std::string name() const {
     const char* modes[] = {"", " shard", " retry"};
@@ -162,7 +163,7 @@ class Rounds {
  public:
   explicit Rounds(const Photographs& photographs) : photographs_(photographs) {}
 
-  /// Runs with signals until one of them has come to its end.
+  /// Runs with signals until one of the runs has finished.
   void go(const Case& one) {
     prepare(photographs_, one);
     for (int in_a_row = 0;; ++in_a_row) {
@@ -185,9 +186,9 @@ class Rounds {
     std::string text = std::to_string(signals_) + " signals:";
     for (const auto& [status, count] : ends_)
       text += " " + std::to_string(count) + " runs ended with " + std::to_string(status) + ",";
-    return text + " " + std::to_string(amid_) + " of them amid their rows";
+    return text + " " + std::to_string(between_rows_) + " of them with some rows written";
   }
-  size_t amid() const { return amid_; }
+  size_t between_rows() const { return between_rows_; }
 
  private:
   Call call(const Case& one) const {
@@ -208,7 +209,7 @@ class Rounds {
   }
 
   void check_stopped(const Case& one, const Finished& finished) {
-    // Before the handler is there a signal ends the program as it ends any other.
+    // Before the handler is installed a signal has its default action.
     ASSERT_EQ(finished.status, 128 + signal_) << one.name() << ": " << finished.err;
     const std::string file = file_of(photographs_.folder(), one);
     // A signal may also come when all is written, before the program has ended.
@@ -219,13 +220,13 @@ class Rounds {
     }
     if (one.format != "-") {
       std::error_code none;
-      amid_ += fs::file_size(file, none) > 3000 && !none ? 1 : 0;
+      between_rows_ += fs::file_size(file, none) > 3000 && !none ? 1 : 0;
       return;
     }
-    amid_ += finished.out.size() > 3000 ? 1 : 0;
+    between_rows_ += finished.out.size() > 3000 ? 1 : 0;
     EXPECT_TRUE(one.expected.starts_with(finished.out)) << "rows that are not the first ones";
     if (signal_ == SIGKILL) return;
-    EXPECT_TRUE(finished.out.empty() || finished.out.ends_with('\n')) << "a torn row";
+    EXPECT_TRUE(finished.out.empty() || finished.out.ends_with('\n')) << "an incomplete row";
     EXPECT_THAT(finished.err, testing::AnyOf("", testing::MatchesRegex(
                                                      "vit: stopped( after [0-9]+ rows?)?; the rest "
                                                      "is missing\n")));
@@ -234,7 +235,7 @@ class Rounds {
   const Photographs& photographs_;
   std::mt19937 random_{20261118};
   int signal_ = 0;
-  size_t signals_ = 0, amid_ = 0;
+  size_t signals_ = 0, between_rows_ = 0;
   std::map<int, size_t> ends_;
 };
 
@@ -247,7 +248,7 @@ TEST(Signals, AtAnyMomentLoseNoRowAndNeverEndInAFalseSuccess) {
     if (HasFatalFailure()) return;
   }
   std::printf("%s\n", rounds_done.summary().c_str());
-  EXPECT_GT(rounds_done.amid(), 0u) << "no signal came between the first row and the last";
+  EXPECT_GT(rounds_done.between_rows(), 0u) << "no signal came between the first row and the last";
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ TEST(Stop, EndsTheWaitForAReaderWhoDoesNotRead) {
 TEST(Stop, EndsTheWaitForMemory) {
   const Folder folder;
   write_large_images(folder);
-  // One image at a time has room; all others are begun and wait.
+  // Memory suffices for one image at a time; all others are started and wait.
   const Call call = batch_call({folder.path("in"), "-o", folder.path("r.jsonl"), "--threads", "8",
                                 "--batch", "1000", "--max-pixels", "3240000"});
   const Finished finished = stopped_amid(call, folder.path("r.jsonl"), SIGTERM);
@@ -210,7 +210,7 @@ TEST(Stop, BySecondSignalOfAnyKindEndsAtOnce) {
   folder.write("in/large.png", photograph(6000, 4000, 5));
   const std::string output = folder.path("r.csv");
   Finished finished;
-  // Again, if the image was not begun when the first signal came, or done before the second.
+  // Tries again if the image was not started at the first signal, or finished before the second.
   for (int i = 0; i < 20 && finished.status != 128 + SIGTERM; ++i) {
     fs::remove(output);
     Running running(batch_call({folder.path("in"), "-o", output}));

@@ -201,7 +201,7 @@ TEST(Stamp, IsTheTextOfAnyTime) {
   EXPECT_EQ(parse_time("17/05/2024 08:30"), std::nullopt) << "as Excel rewrites it";
 }
 
-/// Cut at every byte, each file is gone on with and ends the same.
+/// Cut off at any byte, a file can be continued and becomes the same in the end.
 TEST(Results, AreRepairedWhereverTheyWereCutOff) {
   for (const auto* name : {"r.csv", "r.jsonl"}) {
     const Folder folder;

@@ -54,8 +54,7 @@ inline std::string tar_member(const std::string& name, const std::string& conten
   return member;
 }
 
-/// A member that says it is `size` bytes long, whatever it has: near 2^64 the position behind it
-/// would be the one before it.
+/// A member that claims to be `size` bytes long. Near 2^64 the position after it would overflow.
 inline std::string lying_member(const std::string& name, std::uint64_t size, char type = '0') {
   return tar_header(name, base_256(size), type, "");
 }

@@ -42,7 +42,7 @@ TEST(Reloads, NeverKeepTheCallerWaitingAndFollowEachOther) {
     });
     reloader.start();
     begun.wait();
-    for (int i = 0; i < 5; ++i) reloader.start();  // returns while the first cannot go on
+    for (int i = 0; i < 5; ++i) reloader.start();  // returns while the first is blocked
     open.count_down();
     again.wait();
   }

@@ -239,7 +239,7 @@ TEST(TrainProgram, AModelFileThatIsGoneIsMadeAgainFromTheCheckpoint) {
 TEST(TrainProgram, AModelLostDuringAnEpochIsReplacedByTheNextEpochs) {
   const Folder folder;
   write_pictures(folder.path("data"), 8);
-  // Many steps an epoch: whenever the signal comes, it is most likely amid one.
+  // Many steps an epoch: the signal most likely comes during one.
   const auto arguments = [&](const char* more) {
     std::vector<std::string> given = train(folder, {"--epochs", "40", "--batch", "2"});
     if (*more != '\0') given.push_back(more);

@@ -31,7 +31,7 @@ async function pictures(page, sheet) {
   if (sheet.missing) assert.match(await page.locator(".none").first().textContent(), /^no such file$/);
 }
 
-// Links open the picture itself, by pointer and by key, whatever its name.
+// Links open the picture itself, by pointer and by key, for any file name.
 async function links(page) {
   const addresses = await page.evaluate(() => [...document.querySelectorAll("a")].map((link) => link.href));
   for (const address of new Set(addresses)) {

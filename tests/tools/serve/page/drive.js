@@ -142,7 +142,7 @@ async function words(page, scheme, device) {
   const shares = await page.locator("#answers .share").allTextContents();
   assert.ok(shares.every((share) => /^[0-9.]+ %$/.test(share)), shares.join());
   assert.equal(sent.filter((path) => path === "/v1/embeddings").length, 1, "the image is sent once");
-  // The explorer follows with what speaks for each label.
+  // The explorer then shows the relevance for each label.
   await page.waitForFunction(() => /^words[/]1[/]a ship[/]a frog[/]a truck on a road$/.test(document.getElementById("explorer").dataset.key));
   const frame = await explorer(page);
   await frame.getByText(/^What speaks for/).first().waitFor();
@@ -246,7 +246,7 @@ async function lateExplorer(browser) {
   const come = page.waitForResponse((answer) => answer.url().includes("model=small") && answer.url().includes("attention"));
   await late.continue();
   await (await come).finished();
-  await page.locator("#model").selectOption("words");  // whatever the late answer does is done by then
+  await page.locator("#model").selectOption("words");  // by then the late answer has had its effect, if any
   await explored(page, "words");
   await page.locator("#model").selectOption("ten");
   await explored(page, "ten");
