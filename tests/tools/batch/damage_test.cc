@@ -68,7 +68,7 @@ void resume(const std::string& path) {
   if (!header) results.start(kHeader);
   size_t there = 0;
   while (header && results.next()) ++there;
-  go_on(results, there);
+  append_rest(results, there);
 }
 
 void flip(const std::string& path, size_t byte, int bit) {

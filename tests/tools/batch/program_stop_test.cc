@@ -51,7 +51,7 @@ void write_large_images(const Folder& folder) {
 
 /// Sends the signal when everything is listed and little is done. Tries again if the run was done
 /// before it came.
-Finished stopped_amid(const Call& call, const std::string& grows, int signal) {
+Finished stopped_during_rows(const Call& call, const std::string& grows, int signal) {
   Finished finished;
   for (int i = 0; i < 20; ++i) {
     for (const auto* ending : {"", ".done", ".run.json"}) fs::remove(grows + ending);
@@ -82,7 +82,7 @@ TEST(Stop, AfterEverythingWasListedIsNotSuccess) {
         std::erase(call.arguments, "-k");
         std::erase(call.arguments, "2");
       }
-      const Finished finished = stopped_amid(call, grows, signal);
+      const Finished finished = stopped_during_rows(call, grows, signal);
       EXPECT_EQ(finished.status, 128 + signal) << format;
       EXPECT_THAT(finished.err,
                   MatchesRegex("vit: stopped( after [0-7] rows?)?; run the same command "
@@ -100,7 +100,7 @@ TEST(Stop, OfAShardLeavesNoMarker) {
   const Call call = batch_call({folder.path("in"), "-o", folder.path("r.csv"), "--threads", "1",
                                 "--batch", "1000", "--shard", "0/1"});
   const std::string file = folder.path("r-00000-of-00001.csv");
-  EXPECT_EQ(stopped_amid(call, file, SIGTERM).status, 143);
+  EXPECT_EQ(stopped_during_rows(call, file, SIGTERM).status, 143);
   EXPECT_FALSE(fs::exists(file + ".done"));
   const Finished merged = run({"join", folder.path("r.csv")});
   EXPECT_EQ(merged.status, 1);
@@ -114,7 +114,7 @@ TEST(Stop, OfRowsOnStandardOutputDoesNotPromiseToResume) {
   write_large_images(folder);
   Call call = batch_call({folder.path("in"), "-o", "-", "--threads", "1", "--batch", "1000"});
   call.output_to = folder.path("out");
-  const Finished finished = stopped_amid(call, call.output_to, SIGINT);
+  const Finished finished = stopped_during_rows(call, call.output_to, SIGINT);
   EXPECT_EQ(finished.status, 130);
   EXPECT_THAT(finished.err, MatchesRegex("vit: stopped after [0-7] rows?; the rest is missing\n"));
 }
@@ -149,7 +149,7 @@ TEST(Stop, EndsTheWaitForMemory) {
   // Memory suffices for one image at a time; all others are started and wait.
   const Call call = batch_call({folder.path("in"), "-o", folder.path("r.jsonl"), "--threads", "8",
                                 "--batch", "1000", "--max-pixels", "3240000"});
-  const Finished finished = stopped_amid(call, folder.path("r.jsonl"), SIGTERM);
+  const Finished finished = stopped_during_rows(call, folder.path("r.jsonl"), SIGTERM);
   EXPECT_EQ(finished.status, 143) << finished.err;
   EXPECT_LT(rows_of(read_file(folder.path("r.jsonl"))).size(), kImages);
   EXPECT_EQ(run(call).status, 0);
