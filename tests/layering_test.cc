@@ -73,7 +73,7 @@ std::vector<Module> tools_modules() {
        with(shared, {"tools/index", "tools/batch/inputs", "tools/batch/results"})},
       // The page of vit attention -o FILE.html.
       {"tools/attention", false, with(shared, {"tools/explorer"})},
-      // Connections know nothing of images and models.
+      // Connections do not depend on images and models.
       {"tools/serve/http", false, {"vit/base", "tools/output"}},
       // The service draws and explains as vit attention does.
       {"tools/serve", false, with(shared, {"tools/attention", "tools/explorer"})},
@@ -88,7 +88,7 @@ std::vector<Module> tools_modules() {
   return modules;
 }
 
-/// A longer folder comes before the shorter one that contains it.
+/// A subfolder comes before the folder that contains it.
 std::vector<Module> all_modules() {
   const auto library = with(kBeforeModel, {"vit/model", "vit/data", "vit/index", "vit/gradient",
                                            "vit/interpret", "vit/train"});

@@ -52,7 +52,8 @@ mode_t mode_of(const std::string& path) {
   return status.st_mode & 07777;
 }
 
-/// As a user who is not root, who may do everything. False: this process may not change users.
+/// Runs `action` as a user other than root, whom permissions do not stop. False: this process
+/// cannot change users.
 bool as_nobody(const std::function<void()>& action) {
   constexpr uid_t kNobody = 65534;
   if (geteuid() == 0 && seteuid(kNobody) != 0) return false;
@@ -171,16 +172,16 @@ TEST(AtomicFile, RespectsAFolderAndAFileThatAreWriteProtected) {
   EXPECT_EQ(content_of(path), "before");
 }
 
-/// A file that may not grow beyond `bytes`, as on a disk that is full.
-class NoRoom {
+/// Limits the size of files to `bytes`, as a full disk would.
+class FileSizeLimit {
  public:
-  explicit NoRoom(rlim_t bytes) {
+  explicit FileSizeLimit(rlim_t bytes) {
     getrlimit(RLIMIT_FSIZE, &before_);
     handler_ = std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{bytes, before_.rlim_max};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
-  ~NoRoom() {
+  ~FileSizeLimit() {
     setrlimit(RLIMIT_FSIZE, &before_);
     std::signal(SIGXFSZ, handler_);
   }
@@ -195,7 +196,7 @@ TEST(AtomicFile, LeavesTheOldFileWhereTheDiskIsFull) {
     const Folder folder;
     const std::string path = folder.write("file", "before");
     {
-      const NoRoom full(1000);
+      const FileSizeLimit full(1000);
       EXPECT_EQ(message_of([&] {
                   AtomicFile file(path, kind);
                   file.write(bytes_of(std::string(2000, 'x')));

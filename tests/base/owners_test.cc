@@ -34,7 +34,7 @@ TEST(ParallelForOwners, OwnRowsAreWholeTilesAsManyForEach) {
         least = std::min(least, own.count);
       }
       EXPECT_EQ(covered, rows);
-      EXPECT_LT(most, least + 2 * kWholeTiles);  // one tile, or one and what does not fill one
+      EXPECT_LT(most, least + 2 * kWholeTiles);  // a tile, and a partial one at the end
     }
 }
 

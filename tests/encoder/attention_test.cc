@@ -81,7 +81,7 @@ TEST(Attention, NormalisesQueriesAndKeysPerHeadAndTheConcatenation) {
     self.attention.key_norm = test::random_norm(kind, 4, 23);
     self.attention.output_norm = test::random_norm(kind, 24, 25);
     const Matrix x = test::random_matrix(9, 24, 7);
-    // Norms of four numbers magnify what comes in by up to their largest weight.
+    // Norms of four numbers magnify earlier errors by up to their largest weight.
     EXPECT_LE(test::largest_difference(self.run(x), self.expected(test::table(x))),
               4 * test::kSublayer);
   }

@@ -92,7 +92,7 @@ Block block_of(BlockKind kind, const Sublayers& s, bool scaled) {
 
 const Table kInput = test::table(test::random_matrix(kTokens, kWidth, 99));
 
-/// Two sublayers, the second of which magnifies what the first left by at most its norm.
+/// Two sublayers; the norm of the second magnifies the errors of the first.
 constexpr double kBlock = 4 * test::kSublayer;
 
 TEST(Block, PreNormAddsTheResultForTheNormedTokens) {

@@ -1,4 +1,4 @@
-// One program per target (VIT_FUZZ_TARGET), which libFuzzer drives.
+// One program per target (VIT_FUZZ_TARGET), run by libFuzzer.
 #include <cstdint>
 
 #include "tests/fuzz/targets.h"

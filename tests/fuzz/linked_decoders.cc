@@ -1,4 +1,4 @@
-// The search links what the program loads on demand.
+// Fuzzing links the decoders that the program loads on demand.
 #include "patch/image/codecs.h"
 
 extern "C" {

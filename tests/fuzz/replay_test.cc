@@ -1,4 +1,4 @@
-// What a search starts from and what searches have found, without a search: every build runs it.
+// Runs the targets on the seeds and on earlier findings, without fuzzing, in every build.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -46,7 +46,7 @@ class Replay : public testing::TestWithParam<size_t> {
   void parse(const std::string& bytes) const { target().parse(std::as_bytes(std::span(bytes))); }
 };
 
-/// What broke this parser once, if anything did.
+/// The inputs that once broke this parser.
 std::vector<std::string> found_before(const Target& target) {
   std::vector<std::string> inputs;
   const fs::path folder = test::source_dir() / "tests/fuzz/corpus" / target.name;

@@ -22,7 +22,7 @@ using test::bytes_of;
 using test::RawMap;
 using Seeds = std::vector<std::string>;
 
-/// A whole model in two kilobytes: short files are searched quickest.
+/// A whole model in two kilobytes: short files are fuzzed fastest.
 RawMap smallest_model() {
   ModelConfig config = test::tiny_config();
   config.encoder.width = 4;
@@ -64,7 +64,7 @@ void append(Seeds& seeds, const Seeds& more) {
 
 const pickle::View kView{"0", 6, 0, {2, 3}, {3, 1}};
 
-/// Pickles as training scripts write them, and as somebody with other intentions would.
+/// Pickles as training scripts write them, and malicious ones.
 Seeds pickled_contents() {
   const std::string tensor = pickle::tensor(kView), ordered = "ccollections\nOrderedDict\n";
   return {

@@ -153,7 +153,7 @@ void check(const weights::ModelCard& card) {
   weights::tensors_of(card.config);
 }
 
-/// Which config it is, its own fields decide.
+/// The fields of a config tell its kind.
 void parse_config(Bytes bytes) {
   const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   const nlohmann::json content = weights::parse_json(text, "fuzz");
@@ -180,7 +180,7 @@ void parse_image(Bytes bytes) {
   if (header.format == patch::FileFormat::kPng) patch::essential_png(bytes);
 }
 
-/// The pixels, too. Small images alone: the time that others take is that of their pixels.
+/// Decodes the pixels, too, but only of small images: large ones take too long.
 void decode_image(Bytes bytes) {
   patch::DecodeOptions options;
   options.max_pixels = 1'000'000;
@@ -200,7 +200,7 @@ void parse_tokenizer(Bytes bytes) {
   encode_texts(text::parse_tokenizer_json(content, "fuzz"));
 }
 
-/// With checksums that are right, or a search would never come past them.
+/// With correct checksums, since fuzzing would never get past wrong ones.
 std::string with_right_sums(Bytes bytes) {
   std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const auto rest = [&](size_t at, std::uint64_t count) {
@@ -248,7 +248,7 @@ void parse_sentencepiece(Bytes bytes) {
                                         "fuzz"));
 }
 
-/// Members lie within the file, one behind the other.
+/// Checks that members lie within the file, one after the other.
 void parse_tar(Bytes bytes) {
   const MemoryFile memory(bytes);
   const tools::ReadableFile file(memory.path());
@@ -264,7 +264,7 @@ void parse_tar(Bytes bytes) {
   tools::visit_tar(file, check_member, never);
 }
 
-/// Contents are read as far as small images need.
+/// Reads from the contents as much as small images need.
 void parse_zip(Bytes bytes) {
   const MemoryFile memory(bytes);
   const tools::ReadableFile file(memory.path());
@@ -282,7 +282,7 @@ void parse_zip(Bytes bytes) {
   tools::visit_zip(file, read_member, never);
 }
 
-/// From the start, from within, and again.
+/// Reads from the start, from the middle, and again.
 void parse_gzip(Bytes bytes) {
   const MemoryFile memory(bytes);
   const tools::ReadableFile file(memory.path());

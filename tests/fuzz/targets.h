@@ -14,13 +14,13 @@ namespace vit::fuzz {
 struct Target {
   std::string_view name;
   void (*parse)(std::span<const std::byte> bytes);
-  /// Good files, small ones, and bad ones that were thought of: where a search starts.
+  /// Small files, good ones and bad ones, that fuzzing starts from.
   std::vector<std::string> (*seeds)();
 };
 
 std::span<const Target> targets();
 
-/// The target of this name; there is one, or it is our bug.
+/// The target of this name, which must exist.
 const Target& target(std::string_view name);
 
 }  // namespace vit::fuzz

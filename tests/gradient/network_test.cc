@@ -69,7 +69,7 @@ class Fixture {
 constexpr double kStep = 1e-5;
 constexpr double kRelative = 1e-6;
 
-/// Along `direction` in the numbers from `first` on.
+/// Along `direction`, which applies to the numbers from `first` on.
 double central_difference(Fixture& f, double* first, const std::vector<double>& direction) {
   const std::vector<double> before(first, first + direction.size());
   const auto at = [&](double step) {
@@ -176,7 +176,7 @@ TEST_P(Gradients, OfLowRankAdaptersMatchCentralDifferences) {
   }
 }
 
-/// What the hook saw: of the probabilities of one layer, all images.
+/// What the hook got: the probabilities of one layer for all images.
 struct Seen {
   std::vector<double> probabilities;
   std::vector<double> gradient;
@@ -212,7 +212,7 @@ TEST(AttentionHook, HandsOutEveryLayerAndHeadWithRowsThatSumToOne) {
   }
 }
 
-/// Adding e to the bias of the values of one head moves all its outputs as one: the change of the
+/// Adding e to the bias of the values of one head changes all its outputs alike: the change of the
 /// loss is what the gradients of the probabilities say about a scaling of the attention. Checked
 /// through the softmax: dY/ds = p · (dY/dp - sum p · dY/dp) against a bias on the query side.
 TEST(AttentionHook, GradientsAgreeWithThoseOfTheQueriesBias) {

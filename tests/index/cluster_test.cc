@@ -61,7 +61,7 @@ TEST(Cluster, PutsEveryLiveRowIntoOneClusterTheLargestFirst) {
 }
 
 TEST(Cluster, IsTheSameForASeedOnAnyNumberOfWorkers) {
-  const Matrix data = unit_rows(20'000, 12, 1);  // more than move one by one at a time
+  const Matrix data = unit_rows(20'000, 12, 1);  // too many to move one by one
   const ClusterOptions options{.clusters = 20, .seed = 9, .most_rounds = 30};
   const auto alone = cluster(vectors_of(data), options);
   ThreadPool pool(4);

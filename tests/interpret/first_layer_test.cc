@@ -57,7 +57,7 @@ TEST(FirstLayer, AModelWithoutPositionsSaysSo) {
 }
 
 TEST(FirstLayer, FindsPlantedComponentsInTheOrderOfTheirVariance) {
-  // 60 filters: three orthogonal directions with deviations 4, 2, 1 and a constant that is no part.
+  // 60 filters: three orthogonal directions with deviations 4, 2, 1 and a constant.
   const size_t n = 60, width = 20;
   Matrix directions(3, width);
   for (size_t k = 0; k < 3; ++k) directions(k, 5 * k) = 1.0f;

@@ -12,7 +12,7 @@
 namespace vit::interpret {
 namespace {
 
-/// The checkpoint with the columns of W_O that read one head at zero: nothing of it gets out.
+/// The checkpoint with the columns of W_O that read one head at zero, so that it has no effect.
 weights::Checkpoint with_dead_head(const ModelConfig& config, HeadId id) {
   weights::Checkpoint checkpoint = test::random_checkpoint(config);
   const std::string name = "blocks." + std::to_string(id.layer) + ".attn.proj.weight";

@@ -32,7 +32,7 @@ double log_probability(const gradient::Network<double>& network, const Matrix& p
   return logits(0, target) - std::log(sum);
 }
 
-/// The network with the values of one head, and with them its output, scaled.
+/// The network with the values of one head scaled, which scales its output.
 gradient::Network<double> with_scaled_head(const weights::Checkpoint& checkpoint, HeadId id,
                                            double factor) {
   auto network = gradient::load_network<double>(checkpoint);

@@ -16,7 +16,7 @@ using Rows = std::vector<std::vector<double>>;
 using testing::ElementsAre;
 using testing::FloatEq;
 
-/// The definition, written as it is read: fuse, drop, normalise, add the identity, normalise, and
+/// The definition, step by step: fuse, drop, normalise, add the identity, normalise, and
 /// multiply whole matrices.
 Rows naive_step(const AttentionMaps& maps, size_t layer, const RolloutOptions& options) {
   const size_t tokens = maps.tokens();

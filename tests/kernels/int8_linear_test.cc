@@ -104,7 +104,7 @@ TEST(Int8Linear, SumsAreExactForEveryEdgeOfTheTile) {
         }
 }
 
-/// Weights that would all be 63, and every activation at 255: what could overflow does so here.
+/// All weights 63 and all activations 255: the case in which sums would overflow first.
 TEST(Int8Linear, TheLargestSumsDoNotOverflow) {
   Matrix weights(32, 64), x(5, 64);
   for (size_t o = 0; o < 32; ++o)
@@ -145,7 +145,7 @@ TEST(Int8Linear, TheLargestIntegersAllowedDoNotOverflow) {
   for (const Isa isa : available_isas()) expect_exact_sums(linear, x, isa);
 }
 
-/// The tests above run them where they are; that they do not elsewhere should be seen.
+/// The tests above include VNNI where the processor has it; this one shows where it was skipped.
 TEST(Int8Linear, VnniSumsAreExact) {
   const auto isas = available_isas();
   if (std::ranges::none_of(isas, has_vnni)) GTEST_SKIP() << "this processor has no VNNI";

@@ -125,7 +125,7 @@ TEST(Linear, LeavesOutColumnsThatAreNotNeeded) {
         apply_from(linear, first, c.x, some, workers);
         for (size_t r = 0; r < kRows; ++r)
           for (size_t o = 0; o < kOut; ++o) {
-            // Of the columns before, at most what shares a panel with the first.
+            // Of the columns before `first`, only those in its panel may be computed, too.
             const bool wanted = o >= first, far = o + 32 <= first;
             const float expected = wanted || (!far && some(r, o) != 0.0f) ? all(r, o) : 0.0f;
             ASSERT_EQ(some(r, o), expected) << first << ' ' << o;
@@ -137,7 +137,7 @@ TEST(Linear, LeavesOutColumnsThatAreNotNeeded) {
 TEST(Linear, GivesTheSameBitsWhateverTheNumberOfWorkers) {
   ThreadPool two(2), five(5);
   for (const Isa isa : available_isas()) {
-    // Few rows, whose columns are shared; rows of each worker's own; more than stay in a cache.
+    // Few rows, of which workers share the columns; rows for each worker; more than fit a cache.
     for (const Shape shape : {Shape{50, 96, 700}, Shape{250, 96, 700}, Shape{197, 768, 64}}) {
       const Case c(shape);
       const Linear linear = c.packed(isa);

@@ -42,7 +42,7 @@ std::string name_of(const ::testing::TestParamInfo<FamilyCase>& info) {
   return height == 0 ? folder : folder + "_" + std::to_string(height) + "x" + std::to_string(width);
 }
 
-/// The promise: every stage within this part of its largest value.
+/// Every stage must agree to this part of its largest value.
 constexpr double kStage = 1e-5;
 
 class Families : public ::testing::TestWithParam<FamilyCase> {

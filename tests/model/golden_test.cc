@@ -40,7 +40,7 @@ std::string name_of(const ::testing::TestParamInfo<GoldenCase>& info) {
 }
 
 /// Two blocks of about 15 kernels on 48 to 96 wide tokens: each stage adds at most a few dozen
-/// roundings of 6e-8 of its largest value, and 1e-5 of it is the promise.
+/// roundings of 6e-8 of its largest value, and 1e-5 of it is promised.
 constexpr double kStage = 1e-5;
 
 class Golden : public ::testing::TestWithParam<GoldenCase> {
@@ -90,7 +90,7 @@ TEST_P(Golden, EveryStageMatches) {
   taps.tokens = [&](ConstMatrixView tokens) { expect_stage("tokens", tokens); };
   taps.encoder.attention = [&](size_t layer, ConstMatrixView attention) {
     const std::string name = "attention." + std::to_string(layer);
-    // torchvision does not hand out its attention.
+    // torchvision does not return its attention.
     if (GetParam().folder != "torchvision_pth") expect_stage(name, attention);
     ++attentions;
   };

@@ -1,4 +1,4 @@
-// A real ImageNet model on real photographs, where they are at hand.
+// A real ImageNet model on real photographs, where these are available.
 #include <gtest/gtest.h>
 
 #include <filesystem>

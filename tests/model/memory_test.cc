@@ -1,4 +1,4 @@
-// A model holds its weights once: pages of the file that were packed are handed back.
+// A model holds its weights once: pages of the file that were packed are released.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -42,7 +42,7 @@ TEST(Memory, PackedWeightsAreNotKeptASecondTime) {
     const Model model = load_model(checkpoint);
     EXPECT_EQ(model.parameters, 5717416u);
     EXPECT_LT(resident_bytes(file), size / 10);
-    // What was handed back can still be read.
+    // Released pages can still be read.
     const weights::Weight& weight = checkpoint.at("blocks.0.mlp.fc1.weight");
     std::vector<float> row(weight.cols());
     weight.read_rows(0, 1, row.data());

@@ -170,7 +170,7 @@ TEST(Runner, AHeadReadsTheLastLayersSideBySide) {
         fill_pixels(runner);
         const auto expected = composed(runner);
         EXPECT_EQ(expected.size(), layers * config.pooled_layer_width());
-        // Unobserved, the last layer computes the class token alone where no more is read.
+        // Without taps the last layer computes only the class token if no other token is read.
         EXPECT_EQ(runner.features(FeatureKind::kPooled), expected);
         ModelTaps taps;
         taps.encoder.block = [](size_t, ConstMatrixView) {};
@@ -179,7 +179,7 @@ TEST(Runner, AHeadReadsTheLastLayersSideBySide) {
         apply(model.head.classifier, ConstMatrixView{expected.data(), 1, expected.size()},
               MatrixView{logits.data(), 1, logits.size()});
         EXPECT_EQ(copied(runner.logits()), logits);
-        // A feature of the last layer alone stays one.
+        // Features of the last layer only keep their size.
         EXPECT_EQ(runner.features(FeatureKind::kClass).size(), config.encoder.width);
       }
     }

@@ -51,7 +51,7 @@ TEST(SequenceModel, AnswersAsTimmAtEachImagesOwnSize) {
     expect_near(first, want.at("logits").values);
     expect_near(model.features(image, FeatureKind::kPooled), want.at("pooled").values);
 
-    Image turned = image;  // another grid in between leaves nothing behind
+    Image turned = image;  // another grid in between must not change the answer
     std::swap(turned.width, turned.height);
     model.logits(turned);
     EXPECT_EQ(model.logits(image), first);

@@ -1,4 +1,4 @@
-// Damage that a decoder can live with is noted beside the image; what ordinary files have is not.
+// Damage that a decoder tolerates is reported with the image; quirks of ordinary files are not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

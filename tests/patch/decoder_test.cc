@@ -37,7 +37,7 @@ void expect_same(const Bytes& bytes, const std::string& what) {
   EXPECT_TRUE(found.pixels == expected.pixels) << what;
 }
 
-/// Smooth with edges, so that subsampling and prediction have something to do.
+/// Smooth with edges, so that subsampling and prediction matter.
 cv::Mat scene(int width, int height, int type) {
   cv::Mat mat(height, width, type);
   std::mt19937 random(static_cast<unsigned>(width * 1000 + height));

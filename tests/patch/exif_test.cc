@@ -44,7 +44,7 @@ TEST(Exif, MalformedValuesAreIgnored) {
   EXPECT_FALSE(wrong.longitude) << "half a place is none";
 }
 
-/// Cut or changed anywhere, a block is read without reading beyond it.
+/// Reading stays within a block that is cut short or changed anywhere.
 TEST(Exif, MayBeDamagedAnywhere) {
   const std::string whole = test::sydney_exif();
   for (size_t i = 0; i <= whole.size(); ++i) {

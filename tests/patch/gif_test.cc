@@ -75,7 +75,7 @@ TEST(Gif, SaysWhatIsWrong) {
   EXPECT_EQ(message(test::gif_file(0, 0, {{0, 0, 0, 0, {}}})),
             "test: damaged GIF: its header gives a size of 0x0");
   Bytes few = test::gif_file(3, 2, {good});
-  few[10] = 0xf0;  // two colours, the others are no blocks
+  few[10] = 0xf0;  // says two colours; those that follow are not valid blocks
   EXPECT_THAT(message(few), testing::StartsWith("test: "));
 }
 

@@ -1,4 +1,4 @@
-/// Image files that promise what they do not hold, or hold what decoders do not read.
+/// Image files that claim more than they contain, or contain what decoders do not read.
 #pragma once
 
 #include <string_view>
@@ -64,7 +64,7 @@ inline Bytes with_jpeg_size(Bytes jpeg, std::uint32_t width, std::uint32_t heigh
   return jpeg;
 }
 
-/// The JPEG with `count` bytes in front of its image that are no part of it.
+/// The JPEG with `count` unrelated bytes before its image.
 inline Bytes with_jpeg_ballast(const Bytes& jpeg, std::size_t count) {
   constexpr std::size_t kMost = 65000;
   Bytes file(jpeg.begin(), jpeg.begin() + 2);

@@ -1,5 +1,5 @@
-// Files that decoders cannot read, or that promise more than they hold: each is refused with a
-// reason, at little cost, and none becomes a black picture.
+// Files that decoders cannot read, or that claim more than they contain: each is refused with a
+// reason and at little cost, and none becomes a black picture.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

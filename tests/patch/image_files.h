@@ -176,7 +176,7 @@ inline Bytes tiff_file(const Bytes& pixels, std::uint32_t width, std::uint32_t h
   return file;
 }
 
-/// A JPEG of 8x8 equal pixels with any number of components, which says of itself what Adobe's do.
+/// A JPEG of 8x8 equal pixels with any number of components and Adobe's marker.
 inline Bytes flat_jpeg(const std::vector<std::uint8_t>& components) {
   const auto count = static_cast<std::uint8_t>(components.size());
   Bytes file{0xff, 0xd8, 0xff, 0xee, 0, 14};

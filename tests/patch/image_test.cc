@@ -270,7 +270,7 @@ TEST(Decode, TakesRibbons) {
 }
 
 TEST(Decode, SurvivesDamageAnywhere) {
-  testing::internal::CaptureStderr();  // libjpeg talks about damage that it can live with
+  testing::internal::CaptureStderr();  // libjpeg prints warnings about damage that it tolerates
   std::mt19937 random(11);
   for (const auto& [format, file] : one_of_each())
     for (size_t round = 0; round < 300; ++round) {

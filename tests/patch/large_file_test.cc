@@ -1,4 +1,4 @@
-// Files of gigabytes: as much is read as their image can need.
+// Files of gigabytes: no more is read than their image can need.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -115,7 +115,7 @@ TEST(LargeFile, ItsShareOfTheBudgetIsTakenBeforeTheRestIsRead) {
       sparse_file(folder, "a.bmp", test::bmp_file(20000, 20000, {}, {}, Bytes(100, 1)));
   PixelBudget budget(kUsualMaxPixels);
   const auto others = budget.take(kUsualMaxPixels);
-  const std::atomic<bool> stop = true;  // ends the wait at once
+  const std::atomic<bool> stop = true;  // ends the wait immediately
   DecodeOptions options;
   options.budget = &budget;
   options.stop = &stop;

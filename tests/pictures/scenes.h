@@ -14,7 +14,7 @@ struct Picture {
 
 /// Animals, fruit and food.
 std::span<const Picture> living_pictures();
-/// Vehicles, buildings and things of a household.
+/// Vehicles, buildings and household objects.
 std::span<const Picture> made_pictures();
 
 }  // namespace vit::pictures

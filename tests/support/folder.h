@@ -20,7 +20,7 @@ inline std::filesystem::path fast_folder() {
   return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
 }
 
-/// Empty at first, of nobody else, and gone with the object.
+/// Empty at first, private, and removed by the destructor.
 class Folder {
  public:
   explicit Folder(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
@@ -35,7 +35,7 @@ class Folder {
   Folder(const Folder&) = delete;
   Folder& operator=(const Folder&) = delete;
 
-  /// Of the folder, or of something in it.
+  /// The path of the folder, or of something in it.
   std::string path(const std::filesystem::path& name = {}) const {
     return name.empty() ? path_.string() : (path_ / name).string();
   }

@@ -1,2 +1,2 @@
-// Gives the precompiled headers of the tests a program to belong to.
+// The precompiled headers of the tests need a target with a source file.
 int main() {}

@@ -22,7 +22,7 @@ inline std::vector<float> numbers_of(ConstMatrixView view) {
   return numbers;
 }
 
-/// |got - want|. NaN differs from everything, although no comparison with it is true.
+/// |got - want|, infinite if one is NaN.
 inline double difference(double got, double want) {
   const double apart = std::abs(got - want);
   return std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart;

@@ -1,4 +1,4 @@
-/// A checkpoint with random but lively weights for any configuration.
+/// A checkpoint with random weights, large enough to matter, for any configuration.
 #pragma once
 
 #include <cmath>

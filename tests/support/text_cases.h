@@ -1,4 +1,4 @@
-/// Two-tower models with the results of the original programs, and what goes with them.
+/// Two-tower models with the results and the files of the original programs.
 #pragma once
 
 #include <filesystem>

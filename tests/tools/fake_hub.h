@@ -26,16 +26,16 @@ inline std::string git_sha1_of(const std::string& content) {
 class FakeHub {
  public:
   std::string repository;
-  std::map<std::string, std::string> small_files;  ///< git keeps them, the hub itself sends them
+  std::map<std::string, std::string> small_files;  ///< stored in git, sent by the hub itself
   std::map<std::string, std::string> large_files;
   std::optional<std::string> promised_hash{};  ///< instead of the true one, of large files
   std::optional<size_t> promised_size{};
-  std::string commit{};                ///< what main stands for, empty: the hub does not say
+  std::string commit{};                ///< of the branch main; empty: the hub does not say
   std::optional<HttpReply> refusal{};  ///< the answer to everything
   std::vector<HttpReply>
-      interludes{};     ///< what the store answers first, a body is cut from the file
-  bool ranges = true;   ///< does the store know the Range header?
-  bool lengths = true;  ///< does any answer state its length?
+      interludes{};     ///< the store's first answers; their body is part of the file
+  bool ranges = true;   ///< whether the store supports the Range header
+  bool lengths = true;  ///< whether answers state their length
   std::optional<std::string> small_etag{};    ///< instead of the true hash, of small files
   std::optional<std::string> sent_instead{};  ///< the body of every small file
 

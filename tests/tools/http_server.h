@@ -27,7 +27,7 @@ struct HttpReply {
   std::string body{};
   bool no_length = false;             ///< the body ends with the connection
   std::optional<size_t> cut_after{};  ///< bytes of the body after which the connection closes
-  bool stall = false;                 ///< … or stays open in silence until the client goes
+  bool stall = false;                 ///< … or stays open without a byte until the client leaves
 };
 
 class HttpServer {
@@ -42,7 +42,7 @@ class HttpServer {
   std::string address() const;  ///< "http://127.0.0.1:PORT"
   std::vector<HttpRequest> requests() const;
   void forget_requests();
-  /// Has a reply come to its silence?
+  /// Whether a reply has stalled.
   bool stalled() const { return stalled_; }
 
  private:

@@ -28,8 +28,8 @@ using testing::HasSubstr;
 
 constexpr size_t kMegabyte = 1'000'000;
 
-/// A file made in a process of its own: what the test itself has in memory when it starts the
-/// program counts as the program's.
+/// Makes a file in another process: memory that this one holds when it starts the program would
+/// count as the program's.
 template <typename Make>
 std::string made(const Folder& folder, const std::string& name, const Make& make) {
   const pid_t child = fork();
@@ -43,7 +43,7 @@ std::string made(const Folder& folder, const std::string& name, const Make& make
   return folder.path(name);
 }
 
-/// `file` is refused, by name, cheaply. Sanitizers have a price of their own.
+/// `file` is refused by name and at little cost, which is higher with sanitizers.
 void expect_cheap_refusal(const std::string& file, const std::string& reason) {
   const Finished finished = run({"info", file});
   EXPECT_EQ(finished.status, 1) << file;

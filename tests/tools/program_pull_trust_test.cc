@@ -1,4 +1,4 @@
-// What vit pull believes, says and gives away.
+// What vit pull trusts, what it reports, and to whom it sends the token.
 #include <gmock/gmock.h>
 
 #include "tests/tools/pull_fixture.h"
@@ -114,7 +114,7 @@ TEST_F(Pull, ATokenDoesNotTravelUnencrypted) {
   EXPECT_EQ(pull_from("http://user:password@hub.example:8080", environment()).err,
             "vit: HF_TOKEN would go to http://hub.example:8080 unencrypted, where others can read "
             "it; set HF_ENDPOINT to an https address, or unset HF_TOKEN\n");
-  // Without a token, or to this machine, it is the user's choice.
+  // Without a token, or to this machine, it is allowed.
   auto without = environment();
   without.push_back("HF_TOKEN=");
   EXPECT_EQ(pull_from(hub.address(), without).status, 0);

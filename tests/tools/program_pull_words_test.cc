@@ -1,4 +1,5 @@
-/// vit pull of models with a text tower: tokenizer files, and CLIP's vocabulary where none are.
+/// vit pull of models with a text tower: their tokenizer files, or CLIP's vocabulary if there are
+/// none.
 #include <gmock/gmock.h>
 
 #include "tests/support/text_cases.h"

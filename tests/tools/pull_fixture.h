@@ -1,4 +1,4 @@
-/// A hub of our own, and vit pull beside it.
+/// A fake hub, and vit pull run against it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace vit::tools {
 
 inline const std::string kName = "owner/tiny";
 
-/// A hub with one model, a cache folder of its own, and the program between them.
+/// A hub with one model, an empty cache folder, and the program that uses both.
 class Pull : public testing::Test {
  protected:
   Pull() : hub(kName) {

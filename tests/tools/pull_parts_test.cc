@@ -106,16 +106,16 @@ TEST(PartFile, NeverCutsAFileThatAnotherProgramHasJustFinished) {
   const RemoteFile first{"weights.bin", "", kContent.size(), "first"};
   const RemoteFile second{"weights.bin", "", kContent.size(), "second"};
   std::atomic<bool> done{false};
-  const auto begin_anew = [&] {
+  const auto restart = [&] {
     while (!done) try {
         const PartFile part(path, second);
-      } catch (const Error&) {  // it is being fetched
+      } catch (const Error&) {  // another thread is fetching it
         std::this_thread::yield();
       }
   };
   // More threads than cores: one is then interrupted between opening the file and locking it.
   std::vector<std::jthread> others;
-  for (int i = 0; i < 8; ++i) others.emplace_back(begin_anew);
+  for (int i = 0; i < 8; ++i) others.emplace_back(restart);
   size_t finished = 0;
   while (finished < 200 && !HasFailure()) try {
       PartFile part(path, first);
@@ -123,7 +123,7 @@ TEST(PartFile, NeverCutsAFileThatAnotherProgramHasJustFinished) {
       part.finish();
       ++finished;
       EXPECT_EQ(std::filesystem::file_size(path), kContent.size()) << "after " << finished;
-    } catch (const Error&) {  // the other one has it
+    } catch (const Error&) {  // another thread has it
     }
   done = true;
   others.clear();

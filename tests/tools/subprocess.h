@@ -32,7 +32,7 @@ struct Call {
   bool ends_at_largest_file = false;     ///< a write beyond ends the program, as SIGKILL does
 };
 
-/// A program under way.
+/// A running program.
 class Running {
  public:
   explicit Running(const Call& call);
@@ -41,7 +41,7 @@ class Running {
   Running& operator=(const Running&) = delete;
 
   void send(int signal) const;
-  /// Waits for its end, so long at most: a program that hangs fails its test, not the whole suite.
+  /// Waits at most `limit` for its end: a program that hangs fails its test, not the whole suite.
   bool ends_within(std::chrono::seconds limit) const;
   Finished wait();
 

@@ -24,7 +24,7 @@ std::vector<float> trained(const data::Dataset& dataset, const Settings& setting
   return trainer.state().numbers;
 }
 
-/// The same images in every epoch, learned by heart quickly.
+/// The same images in every epoch, which are memorized quickly.
 void make_plain(Settings& settings) {
   settings.rate = 1e-2;
   settings.drop_path = 0.0;

@@ -29,7 +29,8 @@ TEST(Lbfgs, FindsTheBottomOfAnIllConditionedBowl) {
   };
   std::vector<double> x(5);
   minimize(bowl, 200, x);
-  // It stops when the gradient, at first 3e4 long, is below 0.3: the flattest way may be off by it.
+  // It stops when the gradient, at first 3e4, is below 0.3: along the flattest direction the result
+  // may be off by that.
   for (const double value : x) EXPECT_NEAR(value, 3.0, 0.3);
 }
 
@@ -54,13 +55,13 @@ TEST(Probe, SeparatesWhatCanBeSeparated) {
   const Logistic logistic = fit_logistic(clouds.view(), {}, pool);
   EXPECT_GT(accuracy_of(logistic, clouds.view()), 0.98);
   EXPECT_GT(logistic.held_out_accuracy, 0.95);
-  // By what tells two of the four from the others, half can be told at most.
+  // These columns only tell two of the four clouds from the others: at most half are right.
   const Labelled half{clouds.features.view().col_range(1, 5), clouds.labels, 4};
   EXPECT_LT(fit_logistic(half, {}, pool).held_out_accuracy, 0.7);
 }
 
 TEST(Probe, ReadsMoreThanTheFirstFeaturesOnlyWhereThatIsBetter) {
-  Clouds clouds;  // by column 0 two can be told from two, by column 1 the others
+  Clouds clouds;  // column 0 separates them two by two, column 1 the rest
   ThreadPool pool(2);
   const auto first = [&](size_t count) { return clouds.features.view().col_range(0, count); };
   EXPECT_EQ(fit_better_logistic(clouds.view(), first(1), {}, pool).weight.cols(), 6u);
@@ -147,7 +148,7 @@ TEST(Probe, CrossValidationAnswersEverySampleByAClassifierThatDidNotSeeIt) {
 }
 
 TEST(Probe, BalancedClassesCountTheSame) {
-  // One cloud: nothing tells the classes apart but how many samples they have.
+  // One cloud: the classes differ only in how many samples they have.
   const Matrix features = test::random_matrix(300, 3, 3);
   std::vector<size_t> labels(300);
   for (size_t i = 0; i < 30; ++i) labels[i * 10] = 1;
@@ -229,7 +230,7 @@ TEST(Probe, ClassTokensAreThoseOfEachLayer) {
   }
 }
 
-/// What the probe promises on features is what the model with the new head answers.
+/// The logits of the probe on features are those of the model with the new head.
 TEST(Probe, TheHeadOnFeaturesIsTheModelOnImages) {
   for (const bool distilled : {false, true})
     for (const size_t layers : {1, 2}) {

@@ -26,7 +26,7 @@ inline data::Dataset noisy_images(const std::function<size_t(size_t)>& per_class
   return dataset;
 }
 
-/// What they have in common with others of their class is nothing: only memory tells them apart.
+/// Images of a class have nothing in common: a network can only memorize them.
 inline data::Dataset noisy_images(size_t per_class = 8) {
   return noisy_images([&](size_t) { return per_class; });
 }
@@ -46,7 +46,7 @@ inline gradient::Network<float> tiny_network() {
   return network;
 }
 
-/// Everything that draws random numbers is on.
+/// Every option that draws random numbers is on.
 inline Settings small_settings(size_t epochs) {
   Settings s;
   s.epochs = epochs;

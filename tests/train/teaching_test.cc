@@ -1,4 +1,4 @@
-// A teacher's answers: what is kept of them, and what a damaged or foreign file is answered with.
+// A teacher's answers: what is stored of them, and the errors for damaged or unrelated files.
 #include "vit/train/teaching.h"
 
 #include <gtest/gtest.h>

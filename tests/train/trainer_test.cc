@@ -1,4 +1,4 @@
-// The promises of a training run: it learns, it repeats itself, and a kill changes nothing.
+// A training run learns, gives the same result again, and continues after a kill without a change.
 #include "vit/train/trainer.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ Settings plain_settings(size_t epochs) {
   return s;
 }
 
-/// Everything that draws random numbers is on.
+/// Every option that draws random numbers is on.
 Settings lively_settings(size_t epochs) {
   Settings s = plain_settings(epochs);
   s.batches.augmentation = {};

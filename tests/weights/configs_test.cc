@@ -18,7 +18,7 @@ ModelCard timm(const json& config) {
   return read_timm_config(Fields(config, "config.json"));
 }
 
-/// As the tensors of a ViT-Base with 3 classes would say it.
+/// What the tensors of a ViT-Base with 3 classes show.
 ModelConfig inferred() {
   ModelConfig config;
   config.head.classes = 3;
@@ -302,7 +302,7 @@ TEST(Preprocessor, StepsCanBeLeftOut) {
 }
 
 TEST(Preprocessor, AnotherScaleOfPixelsIsOtherStatistics) {
-  // Pixels of 0 … 255 less 127.5, over 127.5, is our 0 … 1 less a half, over a half.
+  // (pixel - 127.5) / 127.5 of 0 … 255 is our (pixel - 0.5) / 0.5 of 0 … 1.
   const Recipe whole = preprocessor(
       {{"do_rescale", false}, {"image_mean", {127.5, 127.5, 127.5}}, {"image_std", 127.5}});
   EXPECT_FLOAT_EQ(whole.mean[0], 0.5f);

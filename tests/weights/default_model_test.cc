@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-/// Puts back what the environment said.
+/// Restores the environment variable at the end.
 class DefaultModel : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
 // Files of EVA, DINOv3, BEiT, CaiT, RoPE-ViT and Perception Encoder in the layouts of transformers
-// and of their authors: what they are, by their tensors and configs.
+// and of their authors: they are recognized by their tensors and configs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -192,7 +192,7 @@ RawMap timm_tensors(const std::string& architecture, Arguments overrides = {}) {
   return test::timm_names(*find_architecture(architecture), config, test::truth_of(config));
 }
 
-/// As many patches as rows of the table do not make the table the image's grid.
+/// The image may have as many patches as the table has rows, and still another grid.
 TEST(FamilyLayouts, NaFlexStoresTheGridOfItsTable) {
   const Folder folder;
   for (const std::string args : {"4,6", "6,4", "5,5"}) {
@@ -302,7 +302,7 @@ TEST(FamilyLayouts, BeitOfItsAuthorsIsResampledAsInTheirCode) {
   EXPECT_EQ(resampling(), RelativeResampling::kGeometricCubic);
   folder.write("config.json", R"({"architecture": "beit_base_patch16_224", "num_classes": 7,
     "model_args": {"embed_dim": 48, "depth": 1, "num_heads": 3, "img_size": 64}})");
-  EXPECT_EQ(resampling(), RelativeResampling::kGeometric);  // a folder of timm's
+  EXPECT_EQ(resampling(), RelativeResampling::kGeometric);  // a folder in timm's layout
 }
 
 }  // namespace

@@ -166,7 +166,7 @@ TEST(Ggml, RefusesAFileCutShortAnywhere) {
   size_t accepted = 0;
   for (size_t length = 0; length < whole.size(); ++length)
     accepted += complaint(whole.substr(0, length)).empty() ? 1 : 0;
-  EXPECT_EQ(accepted, 2u);  // after the labels and after the first tensor nothing tells
+  EXPECT_EQ(accepted, 2u);  // a cut after the labels or the first tensor cannot be noticed
 }
 
 TEST(Ggml, RefusesImpossibleCounts) {

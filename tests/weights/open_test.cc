@@ -20,7 +20,7 @@ std::filesystem::path golden(const std::string& name) {
   return vit::test::goldens() / name;
 }
 
-/// The timm model that most goldens are: 64 pixels, 48 wide, 2 blocks, 3 heads, 10 classes.
+/// The timm model of most goldens: 64 pixels, 48 wide, 2 blocks, 3 heads, 10 classes.
 ModelConfig tiny(const std::string& architecture) {
   ModelConfig c = vit::test::small_config(
       {.patch = 16, .width = 48, .depth = 2, .mlp_width = 192, .classes = 10});

@@ -232,7 +232,7 @@ TEST(Pth, CopiesOfAListDoNotMultiply) {
   EXPECT_THAT(complaint(archive(content)), HasSubstr("m.pth: its pickle"));
 }
 
-/// Every instruction that copies pays for what it copies.
+/// Every instruction that copies is charged for the bytes it copies.
 TEST(Pth, TextsThatDoubleAreRefused) {
   // STACK_GLOBAL of two globals: each has the text of both.
   std::string doubling = pickle::global("a", "b") + "q\x01";

@@ -55,7 +55,7 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
   return names;
 }
 
-/// Something that a member of any type can be made from: counts the members of an aggregate.
+/// Converts to a member of any type, to count the members of an aggregate.
 struct Anything {
   template <typename T>
   operator T() const;
@@ -68,7 +68,7 @@ constexpr size_t member_count() {
     return sizeof...(Members);
 }
 
-/// Every field that is written only where it differs from what files without it mean.
+/// Every field that is written only if it differs from the default.
 ModelCard with_all_fields() {
   ModelCard all;
   all.config.embedding.positions_keep_aspect = true;

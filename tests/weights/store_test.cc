@@ -23,7 +23,7 @@ using testing::ElementsAre;
 constexpr const char* kVariables[] = {"VIT_HOME", "VIT_MODEL",      "HF_HUB_CACHE",
                                       "HF_HOME",  "XDG_CACHE_HOME", "HOME"};
 
-/// Caches of its own; puts back what the environment said.
+/// Its own caches; restores the environment at the end.
 class Store : public testing::Test {
  protected:
   Store() {

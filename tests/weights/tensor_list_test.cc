@@ -12,7 +12,7 @@
 namespace vit::weights {
 namespace {
 
-/// The weights of a tiny model, which a test then spoils.
+/// The weights of a tiny model, for tests to damage.
 WeightMap tiny_weights(const ModelConfig& config) {
   WeightMap weights;
   for (const TensorSpec& spec : tensors_of(config))

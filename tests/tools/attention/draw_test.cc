@@ -38,7 +38,7 @@ TEST(ColourScale, RolloutStartsAtItsSmallestNumberAndAttentionAtZero) {
   EXPECT_FLOAT_EQ(static_cast<float>(rollout.low), 0.5f);
   EXPECT_FLOAT_EQ(static_cast<float>(rollout.high), 0.9f);
   EXPECT_EQ(scale_for(patches, {"layer 3", "mean", {}}, look).low, 0.0);
-  // All alike: the first colour, no division by nothing.
+  // All equal: the first colour, no division by 0.
   const std::vector<float> flat(4, 0.25f);
   const ColourScale level = scale_for(flat, {"rollout", "mean", {}}, look);
   EXPECT_EQ(level.place(0.25), 0.0);

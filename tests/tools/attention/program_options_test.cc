@@ -21,7 +21,7 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
-/// A model whose every option has something to act on.
+/// A model on which every option has an effect.
 class AttentionOptions : public testing::Test {
  protected:
   AttentionOptions() {
@@ -193,7 +193,7 @@ TEST_F(AttentionOptions, NoOutputOverwritesAnInput) {
                                 "; give another name\nvit: see 'vit attention --help'\n");
     EXPECT_EQ(read_file(photo), before);
   }
-  // One of several inputs, where each output has a name of its own.
+  // With several inputs each output has its own name.
   const std::string second = folder.write("maps-image.png", before);
   const Finished several =
       run({"attention", "-m", model(), photo, second, "-o", folder.path("maps.png")});
@@ -223,7 +223,7 @@ TEST_F(AttentionOptions, APoolWithFewerHeadsThanTheLayersIsDrawn) {
 
 TEST_F(AttentionOptions, NumbersBeyondAllBoundsAreAnErrorThatNamesTheLayer) {
   weights::Checkpoint checkpoint = test::random_checkpoint(test::small_config());
-  std::vector<float> huge(3 * 24 * 24, 1e30f);  // finite, but no product of two is
+  std::vector<float> huge(3 * 24 * 24, 1e30f);  // finite, but their products are not
   const weights::Shape shape{3 * 24, 24};
   checkpoint.add("blocks.1.attn.qkv.weight",
                  weights::Tensor{weights::DType::kF32, shape, weights::contiguous_strides(shape),
@@ -256,7 +256,7 @@ TEST_F(AttentionOptions, AModelsNameDoesNotDriveTheTerminal) {
 
 TEST_F(AttentionOptions, NoPlantedLinkIsFollowed) {
   const std::string victim = folder.write("victim", "precious");
-  // The shell's process becomes the program, so that its number is known before it runs.
+  // The shell's process becomes the program, so that its id is known before it runs.
   Call call;
   call.program = "sh";
   call.arguments = {"-c",

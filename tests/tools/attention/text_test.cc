@@ -58,7 +58,7 @@ TEST(Text, IsCutBetweenCharactersNotBytes) {
 }
 
 TEST(Text, EveryCharacterIsSeen) {
-  // Not question marks for all, and not one sign for all that is unknown.
+  // Neither question marks for all nor one glyph for all unknown letters.
   EXPECT_NE(pixels_of("K\xC3\xA4se"), pixels_of("K?se"));
   EXPECT_NE(pixels_of("K\xC3\xA4se"), pixels_of("K\xC3\xB6se"));
   EXPECT_NE(pixels_of("\xE6\x97\xA5"), pixels_of("\xE6\x9C\xAC"));

@@ -22,7 +22,7 @@ std::vector<Input> inputs_of(const std::string& operand) {
   std::vector<Input> inputs;
   const TakeInput take = [&](Input input) {
     inputs.push_back(std::move(input));
-    return inputs.size() < 1000;  // an archive without end ends here
+    return inputs.size() < 1000;  // so that a listing that never ends does not hang
   };
   list_inputs({{operand}, '\n'}, data::kNeverStop, take);
   return inputs;
@@ -113,7 +113,7 @@ TEST(Archives, WhoseMembersSayTheyAreEndlessEndAtOnce) {
   const std::string path = folder.path("a.tar"), good = tar_member("1.jpg", "x");
   const std::string cut =
       "a.tar !! this tar archive is truncated: no whole member at byte " + std::to_string(1024);
-  // At 2^64 - 512 the position behind the member is its own, at 2^64 - 1024 the one before.
+  // At 2^64 - 512 the position after the member is its own, at 2^64 - 1024 the one before.
   for (const std::uint64_t blocks : {1u, 2u, 3u}) {
     const std::uint64_t size = 0 - 512 * blocks;
     for (const char type : {'0', '7', '3', 'S'}) {
@@ -189,7 +189,7 @@ TEST(Inputs, OfManyBytesAreNeverInMemoryAsAWhole) {
   const std::string large = "\xff\xd8\xff" + std::string(std::size_t{100} << 20, '\0');
   folder.write("a.zip", zip_file({{.name = "1.jpg", .content = large}}));
   const Input input = inputs_of(folder.path("a.zip")).front();
-  // A JPEG without pixels needs no more than what is read of every file.
+  // A JPEG without pixels needs no more than the bytes that are read from every file.
   EXPECT_LT(peak_megabytes([&] { EXPECT_THROW(read_bytes(input), Error); }), 90u);
   std::filesystem::create_directory(folder.path("failed"));
   EXPECT_LT(peak_megabytes([&] { copy_into(input, folder.path("failed")); }), 20u);

@@ -1,4 +1,4 @@
-/// What the tests of `vit batch` share: calls, inputs, and results as something to compare.
+/// What the tests of `vit batch` share: calls, inputs, and results in a form to compare.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ Finished run_into(const Folder& folder, const std::string& name,
 /// The bytes of an image that the model of the tests can classify.
 std::string image_bytes();
 
-/// A PNG of this size with something to see, for which the program needs a while.
+/// A PNG of this size with content, so that it takes the program a while.
 std::string photograph(std::size_t width, std::size_t height, unsigned seed);
 
 /// Different small images: in/000.png …, every seventh of them broken.

@@ -146,7 +146,7 @@ TEST(Damage, IsNotReportedAfterAKill) {
     for (size_t size = 0; size <= whole.size(); size += 7)
       for (size_t sums_size = 0; sums_size <= sums.size(); sums_size += 11)
         resumes(size, sums_size);
-    // Checked again, from beginning to end.
+    // Checked again from the beginning.
     flip(path, whole.size() / 2, 0);
     EXPECT_NE(message_of([&] { resume(path); }), "no error");
   }

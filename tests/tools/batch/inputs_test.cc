@@ -219,7 +219,7 @@ TEST(NameList, ReadsOnWhenSomeSignalInterruptsItsWait) {
     EXPECT_EQ(names.next(), std::nullopt);
     ended = true;
   });
-  // Whenever the first of them comes, others interrupt the wait for a pipe in which nothing is.
+  // The first may come before the wait; the others then interrupt the wait for an empty pipe.
   for (int i = 0; i < 50; ++i) {
     pthread_kill(reader.native_handle(), SIGUSR1);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));

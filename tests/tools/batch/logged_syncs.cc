@@ -1,5 +1,5 @@
-// Loaded before the C library: writes to $VIT_SYNC_LOG which folders were put on the disk, since no
-// power fails in a test.
+// Loaded before the C library: logs to $VIT_SYNC_LOG which folders were synced, since a test cannot
+// cut the power.
 #include <dlfcn.h>
 #include <sys/stat.h>
 #include <unistd.h>

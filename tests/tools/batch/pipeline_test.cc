@@ -1,4 +1,4 @@
-/// Order, bounds and ends of the pipeline; shards, resuming and what people see.
+/// Order, bounds and ends of the pipeline; shards, resuming and progress messages.
 #include "tools/batch/pipeline.h"
 
 #include <gmock/gmock.h>

@@ -106,7 +106,7 @@ TEST(Batch, HasARowForEveryOperandAlsoTwice) {
                           a + ": ok"));
 }
 
-/// As a user to whom permissions matter: root may read everything.
+/// Runs as a user other than root, who may read everything.
 TEST(Batch, SaysWhatItMayNotRead) {
   const Folder folder;
   write_images(folder, 2);

@@ -1,4 +1,4 @@
-/// `vit batch` and `vit embed` meet output that is no longer what they have written.
+/// `vit batch` and `vit embed` on output that was changed after they wrote it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -36,8 +36,8 @@ Array read_npy(const std::string& path) {
   return array;
 }
 
-/// The reference's tokens after the final norm are not in every case; the classifier is: a class
-/// token's features times its weights give the logits.
+/// Not every reference case has the tokens after the final norm, but all have the classifier: the
+/// features of the class token times its weights give the logits.
 TEST(Embed, GivesTheNumbersThatTheClassifierSees) {
   const Folder folder;
   const std::string model = "hf_vit";
@@ -147,7 +147,7 @@ TEST(Embed, MergesItsShards) {
   EXPECT_EQ(read_file(output + ".jsonl"), read_file(whole + ".jsonl"));
 }
 
-/// What the reference's model gives: with a classifier what that reads, without one the output.
+/// The numbers of the reference: the classifier's input, or without a classifier the output.
 TEST(Embed, GivesWhatTheModelPools) {
   const Folder folder;
   for (const std::string model :

@@ -1,4 +1,4 @@
-/// Rows in other forms: Parquet, pages, what the camera wrote; and files that have changed.
+/// Rows in other forms: Parquet, pages, EXIF columns; and files that have changed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-/// A machine that grants few threads or little memory: a clear error, and always an end.
+/// With few threads or little memory a run ends with a clear error and never hangs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -93,7 +93,7 @@ TEST(Limits, OfOneThreadAreEnoughToClassify) {
   constexpr int kUser = 64'322;
   const Folder folder;
   if (!can_limit(folder, kUser)) GTEST_SKIP() << "cannot limit another user's processes here";
-  // The module that decodes BMP loads libraries of linear algebra on its own.
+  // The module that decodes BMP itself loads libraries of linear algebra.
   const std::string bmp = folder.write("a.bmp", image_bytes());
   chmod(bmp.c_str(), 0644);
   for (const auto& image : {golden_image("hf_vit"), bmp}) {

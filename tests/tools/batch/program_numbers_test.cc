@@ -1,4 +1,4 @@
-/// A row's number is its place in the output, for ever.
+/// A row's number is its place in the output and never changes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

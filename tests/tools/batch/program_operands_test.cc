@@ -1,5 +1,4 @@
-/// Operands that name nothing, rows that all fail, files that are passed over: nobody is left to
-/// find out by himself.
+/// Operands that name nothing, rows that all fail and skipped files are all reported.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +28,7 @@ TEST(Operands, ThatNameNothingAreAnErrorBeforeAnythingIsDone) {
   const std::string before = read_file(output);
   for (const auto* command : {"batch", "embed"})
     for (const auto& more : {std::vector<std::string>{}, {"--restart"}, {"--retry-failed"}}) {
-      // Not even the model is looked for.
+      // Fails before the model is looked for.
       Call call;
       call.arguments = {command,
                         "-m",
@@ -91,7 +90,7 @@ TEST(Batch, FailsWhenNoRowSucceeded) {
   std::erase(loud, "--quiet");
   EXPECT_EQ(run(loud).status, 1);
   EXPECT_THAT(run(loud).err, HasSubstr("vit: done: 1 row, 1 failed, "));
-  // Other shards may have what this one has not.
+  // Other shards may have good rows.
   EXPECT_EQ(batch({bad, "-o", output, "--shard", "0/1"}).status, 0);
   EXPECT_EQ(batch({folder.write("good.bmp", image_bytes()), bad, "-o", "-"}).status, 0);
 }

@@ -58,7 +58,7 @@ TEST(Places, ARowThatFailedTwiceIsTriedOnceMoreWhenItsFileIsRepaired) {
   const Folder folder;
   folder.write("in/a.bmp", "no image");
   EXPECT_EQ(run_into(folder, "r.csv").status, 1);
-  // As a retry leaves it that was killed before its rows took their places.
+  // As left by a retry that was killed before its rows replaced the failed ones.
   EXPECT_EQ(run_into(folder, "again.csv").status, 1);
   fs::rename(folder.path("again.csv"), folder.path("r.csv.retry"));
   fs::rename(folder.path("again.csv.run.json"), folder.path("r.csv.retry.run.json"));

@@ -1,4 +1,4 @@
-/// Many machines: parts that make up the whole, for real under mpirun, Slurm and GNU parallel.
+/// Shards of many machines make up the whole: under real mpirun, Slurm and GNU parallel.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -113,7 +113,7 @@ TEST(Shards, RunUnderMpich) {
   EXPECT_EQ(read_file(folder.path("r.csv")), expected);
 }
 
-/// Runs a shell script under a Slurm of its own; `vit` in it is the program.
+/// Runs a shell script in a Slurm cluster made for it; `vit` in it is the program.
 Finished under_slurm(const Folder& folder, const std::string& script) {
   Call call;
   call.program = (test::source_dir() / "tests/tools/batch/with_slurm.sh").string();

@@ -1,5 +1,5 @@
-/// Ctrl-C and SIGTERM: the images under way are finished, the rest is not claimed, and nothing
-/// waits.
+/// Ctrl-C and SIGTERM: images in work are finished, the run does not claim to be complete, and
+/// nothing blocks.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ Finished stopped_during_rows(const Call& call, const std::string& grows, int sig
     running.send(signal);
     if (!running.ends_within(kPatience)) throw std::runtime_error("a signal did not end it");
     finished = running.wait();
-    // A signal between the end of the run and that of the process ends it without a word.
+    // A signal between the end of the run and that of the process ends it without a message.
     if (finished.status != 0 && !finished.err.empty()) return finished;
   }
   return finished;

@@ -1,4 +1,4 @@
-/// Files that take the place of others: what lay beside the old ones must not reach the new ones.
+/// Files that replace others: files beside the old ones must not affect the new ones.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ std::vector<std::string> paths_in(const std::string& path) {
   return paths;
 }
 
-/// As a kill leaves it: rows that stand in the log alone.
+/// As a kill leaves it: rows that are only in the log.
 void leave_killed_database(const Folder& folder, const std::string& name, size_t rows) {
   Results running(folder.path("running.db"), ResultKind::kSqlite, kShape);
   write_rows(running, rows);
@@ -65,7 +65,7 @@ TEST(ReplacedOutput, SettlesTheLogOfADatabaseThatIsStillNeeded) {
   EXPECT_EQ(paths_in(folder.path("r.db")).size(), 9u);
 }
 
-/// A kill while a database leaves its first journal mode.
+/// A kill while a database changes from its first journal mode.
 TEST(ReplacedOutput, IsADatabaseWhoseJournalAKillHasLeft) {
   const Folder folder;
   {

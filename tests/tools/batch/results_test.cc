@@ -1,4 +1,4 @@
-/// Files of rows: what is written comes back, also after the worst moment to be ended.
+/// Files of rows: everything written is read again, even after a kill at the worst moment.
 #include "tools/batch/results/results.h"
 
 #include <gmock/gmock.h>
@@ -307,7 +307,7 @@ TEST(Results, HoldVectorsAsNumpyReadsThem) {
   EXPECT_EQ(numbers[4], 3.0f);
 }
 
-/// Whichever of the two files is behind, both end the same.
+/// Whichever of the two files lacks rows, both become the same in the end.
 TEST(Results, OfVectorsAreRepairedInBothFiles) {
   const Folder folder;
   const std::string path = folder.path("f.npy"), list = sidecar_of(path).string();

@@ -1,4 +1,4 @@
-/// Which part of the inputs is whose, and how schedulers say so.
+/// Which inputs belong to which shard, and how schedulers tell.
 #include "tools/batch/results/shard.h"
 
 #include <gmock/gmock.h>

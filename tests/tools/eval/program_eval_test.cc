@@ -1,5 +1,5 @@
-// vit eval as a user runs it. The model of hf_vit has ten of ImageNet's classes and takes its own
-// picture for a great white shark (class 2), then a goldfish (1), then an electric ray (5).
+// vit eval as a user runs it. The model of hf_vit has ten of ImageNet's classes; for its own
+// picture they are, best first, great white shark (2), goldfish (1), electric ray (5).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

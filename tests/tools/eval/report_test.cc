@@ -93,7 +93,7 @@ TEST(EvaluationReport, PictureShowsRightAndWrongApart) {
   EXPECT_GT(red, 1500u) << "all dogs are taken for cats: one full cell";
 }
 
-/// Names of many classes have no room in a picture: the page has a matrix to zoom into.
+/// The names of many classes do not fit a picture: the page has a matrix to zoom into.
 TEST(EvaluationReport, PageOfManyClassesCanBeZoomed) {
   const size_t classes = 60;
   std::vector<std::string> labels;

@@ -114,7 +114,7 @@ TEST_F(DuplicatesProgram, KeepsMostPixelsThenTheLargestFileThenTheShortestPath) 
   EXPECT_EQ(reasons_in(found())["3.png"], "largest file among those with the most pixels");
 }
 
-/// What would be kept may not be there any more: then its duplicates must not be offered.
+/// The image to keep may be gone: then its duplicates must not be offered.
 TEST_F(DuplicatesProgram, LeavesOutImagesThatAreGoneOrChanged) {
   fs::remove(folder_.path("in/larger.png"));
   write_image(planted_image(96, 64, 55), folder_.path("in/3.png"));

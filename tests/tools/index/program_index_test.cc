@@ -1,4 +1,4 @@
-/// `vit index`: what is computed, what is kept, and what survives.
+/// `vit index`: what is computed, what is kept, and what is left after kills.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,8 +93,8 @@ TEST(IndexProgram, RecordsImagesThatCannotBeRead) {
 
 constexpr size_t kLongRun = 160;
 
-/// A run of several pieces on one thread: pictures that take time to decode. Bytes after their end
-/// make every file another one.
+/// A run of several pieces on one thread: pictures that take time to decode. Bytes after their
+/// end make the files differ.
 std::vector<std::string> long_run(const Folder& folder, const std::string& out) {
   const std::string picture = encode_picture(planted_image(1600, 1200, 1), ".png");
   for (size_t i = 0; i < kLongRun; ++i)

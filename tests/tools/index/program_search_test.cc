@@ -1,4 +1,4 @@
-/// `vit search`: planted images are found, and mistakes are answered.
+/// `vit search`: planted images are found, and mistakes are reported.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

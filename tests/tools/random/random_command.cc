@@ -11,7 +11,7 @@ using Words = std::vector<std::string>;
 
 constexpr const char* kImages[] = {"0/small.png", "0/wide.png", "1/tall.png", "1/dot.png"};
 
-/// What every command gets to know besides the model.
+/// Arguments that every command gets besides the model.
 struct Scene {
   const std::string& model;
   const ModelConfig& config;
@@ -290,7 +290,7 @@ Words sort(const std::string& file, Scene& s) {
   return words;
 }
 
-/// What other commands make of a model that a command has written.
+/// Other commands on a model that a command has written.
 Words use_model(const std::string& file, Scene& s) {
   return s.dice.one_of<Words>(
       {{"classify", "-m", file, s.images.path(kImages[0])},

@@ -14,7 +14,7 @@ void write_random_images(const Folder& folder);
 
 struct RandomFolders {
   const Folder& images;   ///< of write_random_images()
-  const Folder& outputs;  ///< for whatever a command writes
+  const Folder& outputs;  ///< for the files that commands write
 };
 
 /// What to do with `model`.

@@ -1,4 +1,4 @@
-// Whatever a valid model file says, every command ends with an answer or with a reason.
+// For any valid model file every command ends with an answer or with a reason.
 //
 //   VIT_RANDOM_RUNS=20000 ./random_models_test     this many runs, seeds 0, 1, ... (default 300)
 //   VIT_RANDOM_FIRST=5000 ./random_models_test     the first seed, for runs in slices (default 0)
@@ -47,8 +47,8 @@ void prepare_last_words() {
 #endif
 }
 
-/// A standard stream goes to memory while this lives. The descriptor stays: a sanitizer's report is
-/// still seen.
+/// Redirects a standard stream to memory while it exists. The descriptor stays, so that a
+/// sanitizer's report can still be seen.
 class Captured {
  public:
   explicit Captured(std::FILE*& stream) : stream_(stream), before_(stream) {
@@ -125,7 +125,7 @@ Outcome run_words(std::uint64_t seed, const std::vector<std::string>& words) {
   return outcome;
 }
 
-/// A random command on a random model, and one on the file that it wrote, if there is such a one.
+/// A random command on a random model, and one on the file that it wrote, if it wrote one.
 std::vector<Outcome> run_seed(std::uint64_t seed, const test::Folder& images) {
   test::Dice dice(seed);
   const test::Folder outputs;

@@ -1,4 +1,4 @@
-// Whatever a valid text tower says, labels in words become rows of a classifier or a reason.
+// For any valid text tower labels in words become rows of a classifier or fail with a reason.
 //
 //   VIT_RANDOM_RUNS=20000 ./random_models_test --gtest_filter='RandomTexts.*'
 #include <gtest/gtest.h>

@@ -25,11 +25,11 @@ void wait_until(const Condition& condition) {
   while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
-/// It answers, and nothing is left of what was before.
+/// The server answers, and nothing of earlier requests is left.
 void expect_normal(const Served& served) {
   wait_until([&] { return served.metric("vit_connections") == 1.0; });
   wait_until([&] { return served.metric("vit_queue_images") == 0.0; });
-  // A worker counts an image as done after it was answered.
+  // A worker counts an image as done only after the answer.
   wait_until([&] { return served.metric("vit_running_images") == 0.0; });
   EXPECT_EQ(served.post("/v1/classify", noise_bmp(20, 20, 7), "image/bmp").status, 200);
 }
@@ -78,7 +78,7 @@ TEST(ServeFaults, ClientsThatDoNotReadTheirAnswersAreClosed) {
       {.method = "POST", .target = "/v1/attention?format=html", .body = image, .type = ""});
   std::vector<Connection> lazy;
   for (int i = 0; i < 4; ++i) lazy.emplace_back(served.port());
-  // More than the buffers of the system hold; sending ends when the server does not read on.
+  // More than the system's buffers hold; sending stops when the server stops reading.
   for (auto& connection : lazy)
     for (int i = 0; i < 400 && connection.send_now(request); ++i) continue;
   wait_until([&] { return served.metric("vit_connections") == 1.0; });
@@ -130,7 +130,7 @@ TEST(ServeFaults, ImageBombsAreRefusedByTheirHeads) {
     const Answer answer = served.post("/v1/classify", bomb, "image/png");
     EXPECT_TRUE(answer.status == 413 || answer.status == 422) << answer.status << answer.body;
   }
-  // Many at a time are no more than one after the other.
+  // Several in one request are refused like single ones.
   const Answer many = served.ask(form("/v1/classify", {{"a", png}, {"b", png}, {"c", png}}));
   EXPECT_EQ(many.status, 200);
   const Json answers = Json::parse(many.body);
@@ -234,7 +234,7 @@ TEST(ServeFaults, WrongTokensAreRefusedEverywhere) {
     ASSERT_EQ(answer.status, 401);
     EXPECT_THAT(answer.body, Not(HasSubstr("hf_vit")));
   }
-  // A body is not even read.
+  // The body is not read.
   Ask upload{.method = "POST", .target = "/v1/classify", .body = std::string(8 << 20, 'x')};
   EXPECT_EQ(served.ask(upload).status, 401);
   const Answer right =

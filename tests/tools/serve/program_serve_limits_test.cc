@@ -33,7 +33,7 @@ std::vector<std::string> one_worker(const std::vector<std::string>& more) {
   return arguments;
 }
 
-/// Until something is so: the program runs by itself.
+/// Waits until the condition holds: the program runs independently.
 template <typename Condition>
 void wait_until(const Condition& condition) {
   while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -50,7 +50,7 @@ TEST(ServeLimits, RefusesBodiesThatAreTooLarge) {
       "POST /v1/classify HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n200000\r\n");
   chunked.send(large.substr(0, 0x200000));
   EXPECT_EQ(chunked.read().status, 413);
-  // What is said in the head is believed before the body comes.
+  // The length in the head is enough to refuse a body.
   Connection announced(served.port());
   announced.send("POST /v1/classify HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n");
   EXPECT_EQ(announced.read().status, 413);
@@ -98,7 +98,7 @@ TEST(ServeLimits, FreesTheWorkOfAClientThatLeaves) {
     return served.metric(std::string("vit_requests_total{route=\"/v1/classify\",status=\"") +
                          status + "\"}");
   };
-  // The server may be done before the client has left: then another one does.
+  // The server may be done before the client has left: then another client tries.
   for (double sent = 1.0; ended("499") == 0.0; ++sent) {
     {
       Connection connection(served.port());

@@ -61,7 +61,7 @@ TEST_F(ServeWords, NamesItsClassesInTheRequest) {
   EXPECT_EQ(predictions(json("/v1/classify", body)), expected);
   Ask ask = form("/v1/classify?labels=a+cat,a+dog,two+birds&k=2", {{"i", image_}});
   EXPECT_EQ(predictions(served_.ask(ask)), expected);
-  // A sentence of one's own is another question.
+  // Without the template the texts differ.
   EXPECT_NE(predictions(classify("&labels=a+cat,a+dog,two+birds&k=2&template=plain")), expected);
   EXPECT_EQ(predictions(classify("&labels=cat,dog&template=This+is+a+photo+of+%7B%7D.")),
             predictions(classify("&labels=cat,dog")))

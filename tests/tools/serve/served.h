@@ -1,4 +1,4 @@
-/// `vit serve` under way, on a free port of this machine.
+/// A running `vit serve` on a free port of this machine.
 #pragma once
 
 #include <csignal>
@@ -14,7 +14,7 @@ namespace vit::tools {
 
 class Served {
  public:
-  /// Returns when it serves. Throws what it said where it ended instead.
+  /// Returns when the server accepts requests. Throws its messages if it ended instead.
   explicit Served(std::vector<std::string> arguments);
 
   std::uint16_t port() const { return port_; }
@@ -26,7 +26,7 @@ class Served {
   }
 
   void send(int signal) const { running_->send(signal); }
-  /// SIGTERM, and its end.
+  /// Sends SIGTERM and waits for the end.
   Finished stop();
   Finished wait() { return running_->wait(); }
   bool ends_within(std::chrono::seconds limit) const { return running_->ends_within(limit); }

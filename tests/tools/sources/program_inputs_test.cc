@@ -72,7 +72,7 @@ TEST(Inputs, AreMembersOfZipAndTarGzFiles) {
   EXPECT_EQ(rows[1]["reason"], "is encrypted; unpack the archive with its password");
   EXPECT_EQ(rows[0]["predictions"], rows[3]["predictions"]);
   EXPECT_THAT(run(arguments).err, HasSubstr("nothing was left to do"));
-  // What failed is looked for again, by its name.
+  // A failed input is looked for again by its name.
   folder.write("in/a.zip", zip_file({{.name = "2.png", .content = good}}));
   auto again = arguments;
   again.push_back("--retry-failed");
@@ -188,7 +188,7 @@ TEST(Boxes, GetClassesInTheFileOfMegaDetector) {
   EXPECT_EQ(result["images"][2], boxes_file()["images"][2]);
   EXPECT_THAT(paths_of(rows_of(output + ".rows.jsonl"), folder),
               ElementsAre("in/a.png#box=1 ok", "in/a.png#box=4 ok", "in/gone.png#box=1 failed"));
-  // The file that was missing has come.
+  // The missing file has been added.
   folder.write("in/gone.png", picture());
   auto again = arguments;
   again.push_back("--retry-failed");

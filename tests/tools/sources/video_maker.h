@@ -10,7 +10,7 @@ namespace vit::tools {
 struct TestVideo {
   int width = 64, height = 48;
   int rate = 10;                  ///< pictures per second
-  int each = 10;                  ///< pictures of a brightness
+  int each = 10;                  ///< pictures of each brightness
   std::vector<int> brightness{};  ///< of one flat grey after the other, 16 to 235
   int turn = 0;                   ///< degrees that a player must turn it clockwise
   const char* encoder = "mpeg4";

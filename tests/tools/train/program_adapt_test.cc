@@ -1,4 +1,5 @@
-// Probes, fine-tuning and adapters as a user runs them, and what vit train says of doubtful data.
+// Probes, fine-tuning and adapters as a user runs them, and the messages of vit train about
+// doubtful data.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -58,7 +58,7 @@ TEST(TrainProgram, LearnsFromATeacherOfTheSameClasses) {
   fs::rename(folder.path("m.safetensors"), folder.path("teacher.safetensors"));
   const std::vector<std::string> lessons{"--teacher", folder.path("teacher.safetensors"),
                                          "--teacher-share", "1", "--restart"};
-  // What the labels say counts for nothing here: all that is learned is the teacher's.
+  // The labels have no weight here: the model only learns the teacher's answers.
   write_pictures(folder.path("wrong"), 12);
   fs::remove_all(folder.path("data"));
   fs::create_directories(folder.path("data"));

@@ -1,4 +1,4 @@
-/// Mistakes with classes in words: what is said, and that nothing is written.
+/// Mistakes with classes in words: the messages, and that nothing is written.
 #include <gmock/gmock.h>
 
 #include <filesystem>
