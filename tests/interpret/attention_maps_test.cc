@@ -170,7 +170,7 @@ TEST(DisabledHeads, EqualAModelWhoseHeadHasNoValues) {
       EXPECT_NEAR(got[i], want[i], 1e-4) << head;
       change = std::max(change, std::abs(double{got[i]} - double{whole[i]}));
     }
-    EXPECT_GT(change, 1e-3) << "the head does nothing, the test shows nothing";
+    EXPECT_GT(change, 1e-3) << "the head has no effect, so the test shows nothing";
   }
 }
 

@@ -170,7 +170,7 @@ TEST(Int8Linear, ComesCloseToTheFloatLayerWithAllThatFollowsIt) {
   for (size_t i = 0; i < exact.size(); ++i)
     squares += std::pow(exact.data()[i] - rough.data()[i], 2) / static_cast<double>(exact.size());
   EXPECT_LT(std::sqrt(squares), 0.1);
-  EXPECT_GT(std::sqrt(squares), 1e-4) << "was it quantized at all?";
+  EXPECT_GT(std::sqrt(squares), 1e-4) << "it was not quantized";
 }
 
 TEST(Int8Linear, AddsToItsOwnOutputWithAndWithoutVnni) {

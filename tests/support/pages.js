@@ -11,7 +11,7 @@ function launch(executable) {
   return chromium.launch({ executablePath: executable, args, headless: true });
 }
 
-// A page that must stay silent and alone.
+// A page that must log nothing and load nothing from elsewhere.
 async function open(context, file) {
   const page = await context.newPage();
   const trouble = [];
@@ -31,7 +31,7 @@ async function readable(page) {
   assert.equal(overflow, 0, "nothing is wider than its picture");
   const nameless = await page.evaluate(() => [...document.querySelectorAll("a")].filter((link) => !link.getAttribute("aria-label")).length);
   assert.equal(nameless, 0, "every link has a name");
-  // WCAG 2: the contrast of all text with what lies behind it.
+  // WCAG 2: the contrast of all text with its background.
   const faint = await page.evaluate(() => {
     const numbers = (colour) => colour.match(/[\d.]+/g).map(Number);
     const light = (colour) => {

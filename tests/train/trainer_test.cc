@@ -324,7 +324,7 @@ TEST(Trainer, SaysWhenTheLossIsNotANumber) {
   Trainer trainer(std::move(network), dataset, plain_settings(1), pool);
   try {
     trainer.step();
-    FAIL() << "went on with NaN";
+    FAIL() << "continued with NaN";
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
                  "epoch 1, step 1: the loss became NaN or infinite; restart with a lower learning "

@@ -224,7 +224,7 @@ TEST(Stop, BySecondSignalOfAnyKindEndsAtOnce) {
     EXPECT_THAT(finished.status, testing::AnyOf(0, 128 + SIGINT, 128 + SIGTERM));
   }
   EXPECT_EQ(finished.status, 128 + SIGTERM);
-  EXPECT_EQ(finished.err, "") << "took its time to say that it is stopped";
+  EXPECT_EQ(finished.err, "") << "reported late that it is stopped";
 }
 
 TEST(Stop, IsNotNeededForArchivesMadeToBeEndless) {

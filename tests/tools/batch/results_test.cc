@@ -147,7 +147,7 @@ TEST(Results, WithoutTheirHeaderAreReadButNotResumed) {
   Results resumed(path, ResultKind::kCsv, kShape);
   try {
     resumed.read_header();
-    FAIL() << "resumed without knowing what made the rows";
+    FAIL() << "resumed without the options of the rows";
   } catch (const Error& error) {
     EXPECT_EQ(error.what(), path +
                                 ": has rows, but r.csv.run.json, which says what made them, is "

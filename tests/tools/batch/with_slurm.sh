@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# with_slurm.sh FOLDER COMMAND...   runs the command while a Slurm of its own runs on this machine: one node with four
+# with_slurm.sh FOLDER COMMAND...   runs the command in a Slurm started for it on this machine: one node with four
 # CPUs, on loopback, without munge and without root. FOLDER holds its configuration, state and logs.
 # Exit status 77: Slurm is not installed or does not start, and standard error says why.
 set -uo pipefail
@@ -14,7 +14,7 @@ for program in slurmctld slurmd sbatch srun sinfo; do
   command -v "$program" >/dev/null || skip "$program (Debian: slurm-wlm) is not installed"
 done
 
-# Two ports that nobody listens on.
+# Two free ports.
 free_port() {
   local port
   for _ in {1..50}; do

@@ -197,7 +197,7 @@ TEST(EvalProgram, CountsAndListsWhatItCannotRead) {
   put_picture(folder.path("data/2/good.png"));
   folder.write("data/2/torn.jpg", "this is no JPEG");
   const Finished finished = run({"eval", "-m", kModel, "--json", folder.path("data")});
-  EXPECT_EQ(finished.status, 1) << "something failed, and the rest is done all the same";
+  EXPECT_EQ(finished.status, 1) << "one image failed, the rest is done";
   EXPECT_THAT(finished.err, HasSubstr("torn.jpg: "));
   const json result = json::parse(finished.out);
   EXPECT_EQ(result.at("images"), 1);

@@ -10,7 +10,7 @@ const kRows = 100000;
 const count = (page) => page.locator("#count").textContent();
 const choose = (page, id, value) => page.locator("#" + id).selectOption(value);
 
-// The pictures of all cards that can be seen now are there.
+// The pictures of all visible cards are loaded.
 async function pictures(page) {
   return page.evaluate(async () => {
     const all = [...document.querySelectorAll("#grid img")];

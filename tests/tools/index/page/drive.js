@@ -13,7 +13,7 @@ const sheets = {
   search: { title: /^Search in photos.index$/, sections: 2, pictures: 2 * images, missing: 2 },
 };
 
-// Every picture is there, has a name and the place of a picture; what is missing says so.
+// Every picture is shown and has a name; a missing file is marked.
 async function pictures(page, sheet) {
   const seen = await page.evaluate(async () => {
     const all = [...document.querySelectorAll("li img")];

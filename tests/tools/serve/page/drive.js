@@ -12,7 +12,7 @@ const sizes = { desktop: { width: 1280, height: 900 }, phone: { width: 390, heig
 const kPatience = 240000;  // milliseconds, for machines that have other work
 const picture = (name) => path.join(pictures, name);
 
-// A page that stays silent and asks nobody but its own server.
+// A page that must log nothing and send requests to its own server only.
 async function visit(context, url, expected = []) {
   const page = await context.newPage();
   page.setDefaultTimeout(kPatience);
@@ -37,18 +37,18 @@ async function answered(page, name) {
     && !document.getElementById("status").textContent.endsWith("waiting for the answer"), name);
 }
 
-// The explorer of the image at hand, when it has said where the model looks.
+// The explorer of the current image, when it has shown where the model looks.
 async function explorer(page) {
   const frame = page.frameLocator("#explorer");
   await frame.locator("#status:not(:empty)").waitFor();
   return frame;
 }
 
-// When the explorer of this model is there, nothing more is asked for.
+// Waits for the explorer of this model, after which no more requests are sent.
 const explored = (page, model) => page.waitForFunction((name) =>
   document.getElementById("explorer").dataset.key?.startsWith(name + "/"), model);
 
-// Files in the hands of an event, as a browser gives them to a page or to a frame in it.
+// Files carried by an event, as a browser gives them to a page or to a frame in it.
 async function give(page, kind, files) {
   const given = files.map((file) => ({ name: path.basename(file), bytes: fs.readFileSync(file).toString("base64") }));
   await page.evaluate(({ kind, given }) => {
@@ -95,13 +95,13 @@ async function hover(page) {
   assert.notEqual(await heat(), first, "another class, another map");
   const [file] = await Promise.all([page.waitForEvent("download"), frame.locator("#save-png").click()]);
   assert.match(file.suggestedFilename(), /[.]png$/);
-  // It belongs to the page: one button for the theme, and the picture fits the screen.
+  // It looks like a part of the page: one button for the theme, and the picture fits the screen.
   assert.ok(await frame.locator("#theme").isHidden());
   const stage = await frame.locator("#stage").boundingBox();
   assert.ok(stage.height <= 0.8 * page.viewportSize().height, `${stage.height} pixels high`);
 }
 
-// What a screen reader offers to go to.
+// The landmarks and headings that a screen reader lists.
 async function landmarks(page) {
   for (const role of ["banner", "main"]) assert.equal(await page.getByRole(role).count(), 1, role);
   assert.equal(await page.getByRole("heading", { level: 1 }).count(), 1);
@@ -123,7 +123,7 @@ async function keys(page) {
   await page.waitForFunction(() => document.getElementById("explore").getAttribute("aria-busy") === "false");
 }
 
-// Labels of one's own: the image is sent once, the bars follow while typing.
+// The user's own labels: the image is sent once, the bars follow while typing.
 async function words(page, scheme, device) {
   assert.ok(await page.locator("#words").isHidden(), "a model with classes of its own needs no labels");
   const sent = [];
@@ -290,7 +290,7 @@ function tiff() {
   return bytes;
 }
 
-// What is no image is said, and the next image is answered all the same.
+// A file that is no image is reported, and the next image is still answered.
 async function wrong(browser) {
   const context = await browser.newContext({ viewport: sizes.desktop });
   const { page, trouble } = await visit(context, open, ["status of 415"]);
@@ -322,7 +322,7 @@ async function token(browser) {
   await context.close();
 }
 
-// A plain script, as another program would ask, in each form: the answer of `vit classify --json`, to the last digit.
+// Requests of another program, in each form: the answer of `vit classify --json`, to the last digit.
 async function client() {
   const expected = JSON.parse(fs.readFileSync(path.join(work, "expected.json"))).images[0].predictions;
   const body = fs.readFileSync(picture("school_bus.png"));
