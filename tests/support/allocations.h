@@ -1,5 +1,5 @@
-/// Counts what the C library hands out. It replaces malloc, so a test that links it stands in a
-/// program of its own.
+/// Counts the allocations of the C library. It replaces malloc, so tests that use it are programs
+/// of their own.
 #pragma once
 
 #include <cstddef>
