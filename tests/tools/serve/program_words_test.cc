@@ -152,7 +152,7 @@ TEST_F(ServeWords, SayWhatIsWrong) {
   expect(json("/v1/classify?model=own", {{"embeddings", {{1.0}}}}), 422, "reads no text");
   expect(json("/v1/classify", {{"images", {url_}}, {"labels", {1}}}), 400, "expected texts");
   expect(json("/v1/attention", {{"embeddings", {{1.0}}}}), 400, "has no array \"images\"");
-  expect(json("/v1/embeddings", {{"input", "a"}, {"features", "mean"}}), 422, "texts have no");
+  expect(json("/v1/embeddings", {{"input", "a"}, {"features", "mean"}}), 422, "texts have only");
   expect(json("/v1/embeddings?model=own", {{"input", "a cat"}}), 422, "classes of its own");
   expect(served_.post("/v1/embeddings", "{\"input\": \"\xff\"}", "application/json"), 400, "JSON");
   EXPECT_EQ(classify("&labels=cat").status, 200) << "everything back to normal";

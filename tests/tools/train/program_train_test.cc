@@ -143,7 +143,7 @@ TEST(TrainProgram, StoredAnswersOfATeacherAreReused) {
   fs::rename(folder.path("teacher.safetensors"), folder.path("elsewhere.safetensors"));
   const Finished alone = run(train(folder, lessons));
   EXPECT_EQ(alone.status, 0) << alone.err;
-  EXPECT_THAT(alone.err, HasSubstr("teacher.safetensors: does not exist; its answers in "));
+  EXPECT_THAT(alone.err, HasSubstr("teacher.safetensors: does not exist; its stored answers in "));
   EXPECT_EQ(read_file(folder.path("m.safetensors")), model);
 
   fs::rename(folder.path("m.safetensors"), folder.path("teacher.safetensors"));
