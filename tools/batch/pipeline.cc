@@ -18,8 +18,8 @@ namespace {
 
 constexpr auto kBetweenTicks = std::chrono::milliseconds(100);
 
-/// A ring of slots. Inputs are begun in the order in which they are listed, so the begun ones are
-/// always a range without gaps: [written, begun) of [written, listed).
+/// A ring of slots. Inputs are started in the order in which they are listed, so the started ones
+/// are always a range without gaps: [written, started) of [written, listed).
 class Flow {
  public:
   explicit Flow(size_t window) : slots_(std::max<size_t>(window, 1)) {}
@@ -43,9 +43,9 @@ class Flow {
   /// None: no more work.
   std::optional<size_t> begin() {
     std::unique_lock lock(mutex_);
-    work_.wait(lock, [&] { return closed_ || begun_ < listed_ || ended_; });
-    if (closed_ || begun_ == listed_) return std::nullopt;
-    return begun_++;
+    work_.wait(lock, [&] { return closed_ || started_ < listed_ || ended_; });
+    if (closed_ || started_ == listed_) return std::nullopt;
+    return started_++;
   }
 
   Input input_of(size_t ticket) { return std::move(slots_[ticket % slots_.size()].input); }
@@ -115,18 +115,18 @@ class Flow {
   };
 
   bool row_ready() const {
-    return written_ < begun_ && slots_[written_ % slots_.size()].row.has_value();
+    return written_ < started_ && slots_[written_ % slots_.size()].row.has_value();
   }
   bool over() const {
     if (row_ready()) return false;
     return broken_ ||
-           (closed_ ? written_ == std::min(begun_, end_) : ended_ && written_ == listed_);
+           (closed_ ? written_ == std::min(started_, end_) : ended_ && written_ == listed_);
   }
 
   std::mutex mutex_;
   std::condition_variable room_, work_, done_;
   std::vector<Slot> slots_;
-  size_t listed_ = 0, begun_ = 0, written_ = 0;
+  size_t listed_ = 0, started_ = 0, written_ = 0;
   size_t end_ = std::numeric_limits<size_t>::max();  ///< the first row that was given up
   bool ended_ = false, closed_ = false, broken_ = false;
   std::exception_ptr problem_;

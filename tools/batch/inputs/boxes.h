@@ -38,9 +38,8 @@ class BoxFile {
   const BoxSettings& settings() const { return settings_; }
   const std::vector<Image>& images() const { return images_; }
   std::size_t count() const { return count_; }  ///< of wanted boxes
-  std::size_t left_out() const {
-    return left_out_;
-  }  ///< of other categories, or below the threshold
+  /// Boxes of other categories, or below the threshold.
+  std::size_t left_out() const { return left_out_; }
   const nlohmann::ordered_json& json() const { return json_; }
   /// SHA-256 of the file, in hexadecimal.
   const std::string& digest() const { return digest_; }
