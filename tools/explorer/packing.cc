@@ -96,8 +96,8 @@ class Packer {
     for (size_t r = 0; r < weights_.rows; ++r)
       for (size_t i = 0; i < prefix_; ++i) append(bytes, prefix_root(weights_(r, i)));
     for (const auto& residuals : residuals_) bytes += residuals;
-    // Residuals repeat by chance only: a search for repetitions takes five times as long and makes
-    // the codes longer.
+    // Residuals repeat by chance only: a search for repetitions takes nine times as long and makes
+    // the result larger.
     return deflated(bytes, {.level = 1, .only_letters = true});
   }
 

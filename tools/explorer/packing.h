@@ -12,7 +12,7 @@ namespace vit::tools {
 /// than a 255th of the maximum.
 std::string plain_attention(const interpret::AttentionMaps& maps);
 
-/// For the page, about a third of its size in large models; unpack.js reads it. A zlib stream of
+/// For the page, less than half of its size in large models; unpack.js reads it. A zlib stream of
 ///
 /// * 9 uint32, how many bytes each class of residuals below has;
 /// * a row's unit, the upper half of a float32, for each row;
