@@ -1,15 +1,13 @@
 #include "tools/draw/vector_file.h"
 
-#include <zlib.h>
-
 #include <cmath>
 #include <vector>
 
 #include "tools/draw/typesetter.h"
+#include "tools/output/deflate.h"
 #include "tools/output/format.h"
 #include "tools/output/html.h"
 #include "tools/output/unicode.h"
-#include "vit/base/error.h"
 
 namespace vit::tools {
 namespace {
@@ -39,18 +37,6 @@ std::string svg_text(const TextLine& line) {
   if (line.look.bold) text += " font-weight=\"bold\"";
   if (line.upwards) text += " transform=\"rotate(-90 " + number(x) + " " + number(y) + ")\"";
   return text + ">" + html_escaped(printable(line.text)) + "</text>\n";
-}
-
-std::string deflated(std::string_view bytes) {
-  uLongf size = compressBound(static_cast<uLong>(bytes.size()));
-  std::string packed(size, '\0');
-  constexpr int kLight = 2;  // photographs hardly shrink
-  if (compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
-                reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uLong>(bytes.size()),
-                kLight) != Z_OK)
-    fail("cannot compress a picture of ", bytes.size(), " bytes");
-  packed.resize(size);
-  return packed;
 }
 
 /// Objects of a PDF file, numbered from 1, with the table of where they are.
@@ -127,6 +113,7 @@ std::string svg_of(const Picture& picture) {
 
 std::string pdf_of(const Picture& picture) {
   constexpr double kPointsPerPixel = 72.0 / 96.0;
+  constexpr DeflateSettings kLight{.level = 2};  // photographs hardly shrink
   const bool outlines = has_fonts();
   const Image pixels = outlines ? static_cast<const Image&>(picture) : flattened(picture);
   const double width = static_cast<double>(picture.width),
@@ -137,9 +124,9 @@ std::string pdf_of(const Picture& picture) {
                      number(-height) + " 0 " + number(height) + " cm /Pixels Do Q\n";
   if (outlines)
     for (const TextLine& line : picture.texts) page += pdf_text(line);
-  const std::string content = deflated(page);
+  const std::string content = deflated(page, kLight);
   const std::string image =
-      deflated({reinterpret_cast<const char*>(pixels.pixels.data()), pixels.pixels.size()});
+      deflated({reinterpret_cast<const char*>(pixels.pixels.data()), pixels.pixels.size()}, kLight);
   PdfFile file;
   file.add("<< /Type /Catalog /Pages 2 0 R >>");
   file.add("<< /Type /Pages /Kids [3 0 R] /Count 1 >>");

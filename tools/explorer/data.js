@@ -1,4 +1,4 @@
-// The data of the page: facts as JSON, attention as bytes (the square root of a weight's ratio to its row's maximum).
+// The data of the page: facts as JSON, attention in packed bytes.
 const $ = (id) => document.getElementById(id);
 const facts = JSON.parse($("facts").textContent);
 const { layers, rows, cols, prefix } = facts;
@@ -7,45 +7,31 @@ const first = prefix.length;
 const patches = rows * cols;
 const tokens = first + patches;
 
-function bytesOf(base64) {
-  const text = atob(base64);
-  const bytes = new Uint8Array(text.length);
-  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
-  return bytes;
-}
-
-// Decoded when first needed, which is after the first paint.
+// Unpacked after the first paint; until then there is nothing to show.
 let decoded = null;
-function attention() {
-  if (decoded) return decoded;
-  const bytes = bytesOf($("attention").textContent.trim());
-  const count = layers * heads * tokens;
-  decoded = {
-    maxima: new Float32Array(bytes.slice(0, 4 * count).buffer),
-    roots: bytes.subarray(4 * count),
-    fused: new Map(),
-  };
-  return decoded;
+const attention = () => decoded;
+async function decode() {
+  decoded = { ...(await unpacked($("attention").textContent.trim(), facts)), fused: new Map() };
 }
 
 const palettes = facts.colormaps.map(({ name, colours }) => ({ name, colours: bytesOf(colours) }));
 const paletteOf = (name) => (palettes.find((p) => p.name === name) || palettes[0]).colours;
 
-const squares = Float32Array.from({ length: 256 }, (_, i) => (i / 255) ** 2);
+const squares = Float32Array.from({ length: 256 }, (_, i) => (i / rootSteps) ** 2);
 
 // Adds `factor` times a row of one head to `out`.
 function addRow(layer, head, query, factor, out) {
-  const { maxima, roots } = attention();
-  const row = (layer * heads + head) * tokens + query;
-  const scale = factor * maxima[row], start = row * tokens;
-  for (let j = 0; j < tokens; ++j) out[j] += scale * squares[roots[start + j]];
+  const { units, steps, kept } = attention();
+  const row = (layer * heads + head) * tokens + query, start = row * patches, scale = factor * units[row];
+  for (let i = 0; i < first; ++i) out[i] += factor * kept[row * first + i];
+  for (let j = 0; j < patches; ++j) out[first + j] += scale * squares[steps[start + j]];
 }
 
 function maxRow(layer, head, query, out) {
-  const { maxima, roots } = attention();
-  const row = (layer * heads + head) * tokens + query;
-  const scale = maxima[row], start = row * tokens;
-  for (let j = 0; j < tokens; ++j) out[j] = Math.max(out[j], scale * squares[roots[start + j]]);
+  const { units, steps, kept } = attention();
+  const row = (layer * heads + head) * tokens + query, start = row * patches, scale = units[row];
+  for (let i = 0; i < first; ++i) out[i] = Math.max(out[i], kept[row * first + i]);
+  for (let j = 0; j < patches; ++j) out[first + j] = Math.max(out[first + j], scale * squares[steps[start + j]]);
 }
 
 // The tokens of a query, with their weights: one token, or all patches equally.

@@ -1,6 +1,6 @@
 # cmake -DOUTPUT=… -DFOLDER=… -P embed.cmake: the page's parts as string literals in one source.
 set(script "")
-foreach(part data state stage controls compare matrix plots save main)
+foreach(part unpack data state stage controls compare matrix plots save main)
   file(READ ${FOLDER}/${part}.js text)
   string(APPEND script "${text}\n")
 endforeach()

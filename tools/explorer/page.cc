@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tools/draw/canvas.h"
+#include "tools/explorer/packing.h"
 #include "tools/explorer/parts.h"
 #include "tools/output/html.h"
 #include "vit/interpret/pattern.h"
@@ -138,22 +138,6 @@ std::string filled(std::string_view page,
 
 }  // namespace
 
-std::string packed_attention(const AttentionMaps& maps) {
-  const ConstMatrixView weights = maps.weights.view();
-  std::string bytes(weights.rows * (sizeof(float) + weights.cols), '\0');
-  char* scaled = bytes.data() + weights.rows * sizeof(float);
-  for (size_t r = 0; r < weights.rows; ++r) {
-    const auto row = weights.row_span(r);
-    const float largest = std::max(*std::max_element(row.begin(), row.end()), 0.0f);
-    std::memcpy(bytes.data() + r * sizeof(float), &largest, sizeof(float));
-    const float factor = largest > 0.0f ? 255.0f / std::sqrt(largest) : 0.0f;
-    for (const float weight : row)  // differential attention may be negative: shown as 0
-      *scaled++ =
-          static_cast<char>(static_cast<int>(std::sqrt(std::max(weight, 0.0f)) * factor + 0.5f));
-  }
-  return bytes;
-}
-
 std::string explorer_page(const ExplorerInput& input) {
   const std::string title = answer_text(model_of(input), input.analysis);
   return filled(kExplorerPage, {{"TITLE", html_escaped(title)},
@@ -167,7 +151,7 @@ std::string explorer_page(const ExplorerInput& input) {
 std::string explorer_json(const ExplorerInput& input) {
   Json json;
   json["facts"] = facts(input);
-  json["attention"] = base64(packed_attention(input.analysis.maps));
+  json["attention"] = base64(plain_attention(input.analysis.maps));
   json["photo"] = base64(encode_picture(input.analysis.view, ".jpg"));
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -25,7 +25,7 @@ struct ExplorerInput {
 
 std::string explorer_page(const ExplorerInput& input);
 
-/// The data of the page: {"facts": ..., "attention": packed_attention() in base64, "photo": a JPEG
+/// The data of the page: {"facts": ..., "attention": plain_attention() in base64, "photo": a JPEG
 /// in base64}.
 std::string explorer_json(const ExplorerInput& input);
 
@@ -35,10 +35,5 @@ struct InlineParts {
   std::string script;
 };
 InlineParts explorer_inline_parts();
-
-/// The maxima of the rows as float32, then a byte per weight: 255 times the square root of its
-/// ratio to the maximum. No weight is off by more than a 255th of the maximum, and small ones by
-/// far less: if a token keeps nearly all attention for itself, the others still differ.
-std::string packed_attention(const interpret::AttentionMaps& maps);
 
 }  // namespace vit::tools

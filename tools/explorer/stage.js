@@ -86,7 +86,12 @@ function drawMarks(map) {
   marks.innerHTML = svg;
 }
 
-const percent = (value) => (100 * value).toPrecision(value >= 0.1 ? 3 : 2) + " %";
+function percent(value, digits = value >= 0.1 ? 3 : 2) {
+  const text = (100 * value).toPrecision(digits);
+  return (text.includes("e+") ? "100" : text) + " %";
+}
+// As many digits as the packed weights have.
+const weightText = (value) => percent(value, 2);
 
 function describeState(map) {
   let best = first;
@@ -100,12 +105,12 @@ function describeState(map) {
   let kept = 0;
   for (let i = 0; i < first; ++i) kept += map[i];
   const prefixText = first ? ` ${percent(kept)} stay with ${prefix.join(", ")}.` : "";
-  return `${who[0].toUpperCase()}${who.slice(1)} ${who === "all patches" ? "look" : "looks"} ${where}: most at ${tokenName(best)} (${percent(map[best])}).${prefixText}`;
+  return `${who[0].toUpperCase()}${who.slice(1)} ${who === "all patches" ? "look" : "looks"} ${where}: most at ${tokenName(best)} (${weightText(map[best])}).${prefixText}`;
 }
 
 const headName = (head) => (typeof head === "number" ? `head ${head}` : `${head} of ${heads} heads`);
 
-const numberText = (value) => (value === 0 ? "0" : state.method === "relevance" ? value.toPrecision(2) : percent(value));
+const numberText = (value) => (value === 0 ? "0" : state.method === "relevance" ? value.toPrecision(2) : weightText(value));
 
 // What the map has at the patch under the pointer.
 function readout(map) {

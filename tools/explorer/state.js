@@ -57,7 +57,7 @@ function fromHash() {
 const listeners = [];
 let scheduled = false;
 function refresh() {
-  if (scheduled) return;
+  if (scheduled || !decoded) return;
   scheduled = true;
   requestAnimationFrame(() => {
     scheduled = false;

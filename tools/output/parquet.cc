@@ -1,11 +1,9 @@
 #include "tools/output/parquet.h"
 
-#include <zlib.h>
-
 #include <cassert>
 #include <cstring>
-#include <new>
 
+#include "tools/output/deflate.h"
 #include "tools/output/thrift.h"
 
 namespace vit::tools {
@@ -55,24 +53,6 @@ void append_value(std::string& bytes, const ParquetValue& value) {
   } else if (const auto* large = std::get_if<double>(&value)) {
     append(bytes, *large);
   }
-}
-
-std::string gzipped(std::string_view bytes) {
-  constexpr int kGzipWindow = 15 + 16;  // zlib's way to ask for gzip's frame
-  z_stream stream{};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindow, 8,
-                   Z_DEFAULT_STRATEGY) != Z_OK)
-    throw std::bad_alloc();
-  std::string packed(deflateBound(&stream, static_cast<uLong>(bytes.size())), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  const int result = deflate(&stream, Z_FINISH);
-  packed.resize(packed.size() - stream.avail_out);
-  deflateEnd(&stream);
-  if (result != Z_STREAM_END) throw std::bad_alloc();
-  return packed;
 }
 
 /// Which values are present, as runs: twice the length as a varint, then 1 or 0.
@@ -191,7 +171,8 @@ void ParquetWriter::end_group() {
     Chunk& chunk = chunks_[i];
     const std::string page =
         (columns_[i].optional ? definition_levels(chunk.runs) : "") + chunk.values;
-    const std::string packed = gzipped(page), head = page_header(rows_, page.size(), packed.size());
+    const std::string packed = deflated(page, {.frame = DeflateFrame::kGzip}),
+                      head = page_header(rows_, page.size(), packed.size());
     group.places.push_back({written_, head.size() + page.size(), head.size() + packed.size()});
     put(head);
     put(packed);

@@ -1,14 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstring>
 
-#include "tests/interpret/synthetic.h"
 #include "tools/attention/index_page.h"
 #include "tools/attention/raw.h"
 #include "tools/draw/heatmap.h"
-#include "tools/explorer/page.h"
 #include "tools/output/html.h"
 #include "tools/output/numpy.h"
 
@@ -25,22 +22,6 @@ TEST(Explorer, EncodesBytesInBase64) {
   EXPECT_EQ(base64("foo"), "Zm9v");
   EXPECT_EQ(base64("foob"), "Zm9vYg==");
   EXPECT_EQ(base64(std::string("\xff\x00\x80", 3)), "/wCA");
-}
-
-TEST(Explorer, KeepsEveryWeightWithinA255thOfItsRowsMaximum) {
-  const auto maps = test::random_maps(test::layout_of({5, 7}, 2), 2, 3);
-  const std::string bytes = packed_attention(maps);
-  const ConstMatrixView weights = maps.weights.view();
-  ASSERT_EQ(bytes.size(), weights.rows * (4 + weights.cols));
-  for (size_t r = 0; r < weights.rows; ++r) {
-    float largest = 0.0f;
-    std::memcpy(&largest, bytes.data() + 4 * r, 4);
-    for (size_t c = 0; c < weights.cols; ++c) {
-      const auto byte = static_cast<unsigned char>(bytes[4 * weights.rows + r * weights.cols + c]);
-      const float part = static_cast<float>(byte) / 255.0f;
-      EXPECT_LE(std::abs(part * part * largest - weights(r, c)), largest / 255.0f);
-    }
-  }
 }
 
 TEST(Raw, WritesNumPyFiles) {

@@ -9,6 +9,7 @@
 
 #include "patch/image/image.h"
 #include "tests/support/golden.h"
+#include "tests/support/paths.h"
 #include "tests/tools/subprocess.h"
 
 namespace vit::tools {
@@ -255,6 +256,21 @@ TEST(Attention, WritesASelfContainedExplorer) {
   for (const auto* outside : {"http://", "https://", "src=\"//", "url(", "{{"})
     EXPECT_THAT(page.substr(0, page.find("id=\"attention\"")), testing::Not(HasSubstr(outside)))
         << outside;
+}
+
+/// The trained model that comes with the toolkit, at the number of patches of large ones.
+TEST(Attention, PacksItsPageIntoLessThanHalfOfTheBytesOfTheWeights) {
+  const Folder folder;
+  const auto weights = test::source_dir() / "weights" / "default";
+  const Finished finished =
+      run({"attention", "-m", weights.string(), "--image-size", "192", "-o", folder.path("x.html"),
+           (weights / "pictures" / "school_bus.png").string()});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const std::string page = read_file(folder.path("x.html"));
+  const size_t open = page.find("id=\"attention\">");
+  const size_t length = page.find("</script>", open) - open;
+  const size_t heads = 6 * 4, tokens = 24 * 24;
+  EXPECT_LT(length, heads * tokens * tokens * 4 / 3 / 2);
 }
 
 TEST(Attention, NamesWhatThereIs) {

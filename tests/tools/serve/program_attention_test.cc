@@ -35,8 +35,11 @@ TEST(ServeAttention, GivesThePicturesAndPagesOfVitAttention) {
   const Answer page = served.post(url + "&format=html", bytes);
   EXPECT_TRUE(page.body == drawn("e.html", {}));
   const Json numbers = Json::parse(served.post(url + "&format=json", bytes).body);
-  EXPECT_THAT(page.body, HasSubstr(numbers["attention"].get<std::string>()));
   EXPECT_EQ(numbers["facts"]["answers"].size(), 5u);
+  const size_t tokens = 1 + 4 * 4, rows = 2 * 3 * tokens;
+  EXPECT_EQ(numbers["attention"].get<std::string>().size(), (rows * (4 + tokens) + 2) / 3 * 4)
+      << "bytes that a program reads without a library";
+  EXPECT_THAT(page.body, HasSubstr(numbers["photo"].get<std::string>()));
 }
 
 TEST(ServeAttention, LooksForLabelsInWords) {
