@@ -55,9 +55,13 @@ train::Settings settings_for(bool half) {
   settings.batch = kImages;
   settings.keep_patches = half ? 0.5 : 1.0;
   settings.batches.mixing = {.mixup = 0.2, .cutmix = 1.0, .probability = 1.0};
-  Recipe& recipe = settings.batches.recipe;
-  recipe.resize_height = recipe.resize_width = recipe.crop_height = recipe.crop_width = kEdge;
   return settings;
+}
+
+Recipe whole_image() {
+  Recipe recipe;
+  recipe.resize_height = recipe.resize_width = recipe.crop_height = recipe.crop_width = kEdge;
+  return recipe;
 }
 
 void step(benchmark::State& state) {
@@ -67,7 +71,8 @@ void step(benchmark::State& state) {
   const bool half = state.range(2) == 50;
   const data::Dataset dataset = random_images();
   ThreadPool pool(threads);
-  train::Trainer trainer(network_of(model(width, depth)), dataset, settings_for(half), pool);
+  train::Trainer trainer(network_of(model(width, depth)), {dataset, whole_image()},
+                         settings_for(half), pool);
   const auto same_tokens = network_of(model(width, depth, half));
   const Model inference = load_model(train::as_checkpoint(same_tokens, {}, {}));
   ModelBatch forward(inference, kImages, threads);

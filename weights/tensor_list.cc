@@ -120,7 +120,8 @@ void list_qkv_bias(const Lister& list, const std::string& name) {
   list.add(name + ".v_bias", {e.key_value_heads * e.head_width()}, TensorRole::kBias);
 }
 
-void list_attention(const Lister& list, const std::string& name) {
+void list_attention(Lister list, const std::string& name) {
+  list.common.attention = name;
   const EncoderConfig& e = list.e;
   const bool differential = e.attention == AttentionKind::kDifferential;
   const size_t d = e.head_width(), normed = differential ? d / 2 : d;

@@ -41,6 +41,7 @@ struct TensorSpec {
   std::optional<size_t> layer{};             ///< of a block's tensor
   KernelInput input = KernelInput::kOneRow;  ///< of a kernel
   size_t stacked = 1;                        ///< matrices of equal size below each other: q, k, v
+  std::string attention{};                   ///< of its tensors: its name, "blocks.3.attn"
   bool optional = false;                     ///< a model of this configuration may lack it
 
   /// As a matrix: tokens and tables are stored as [1, rows, D], all others have their rows first.

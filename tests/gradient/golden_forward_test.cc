@@ -39,8 +39,7 @@ TEST_P(GoldenForward, EqualsTheInferenceModelOnEveryInstructionSet) {
 
   const auto network = load_network<float>(checkpoint, recipe.crop_height, recipe.crop_width);
   for (const Isa isa : available_isas()) {
-    NetworkView<float> view(network);
-    view.isa = isa;
+    const NetworkView<float> view(network, {.numbers = network.numbers, .isa = isa});
     Trace<float> trace;
     const ConstMatrixView logits =
         forward<float>(view, {.patches = runner.workspace().patches, .images = 1}, trace);

@@ -110,7 +110,8 @@ TEST_P(Gradients, OfEveryTensorMatchCentralDifferences) {
   const Numbers<double> dlogits = f.loss_gradient();
   std::vector<double> gradients(f.network.layout.size());
   Numbers<double> dpatches(f.patches.rows(), f.patches.cols());
-  backward<double>(f.network, f.trace, dlogits, {.parameters = gradients, .patches = dpatches});
+  backward<double>(NetworkView<double>(f.network, {f.network.numbers, gradients}), f.trace, dlogits,
+                   dpatches);
   for (const Slot& slot : f.network.layout.slots())
     expect_gradient(f, slot.name(), f.network.numbers.data() + slot.offset,
                     {gradients.data() + slot.offset, slot.size()});
@@ -132,11 +133,12 @@ struct LowRankFixture {
   void merge() { merge_low_rank<double>(layout, learned, frozen, f.network.numbers); }
   std::vector<double> gradients() {
     const Numbers<double> dlogits = f.loss_gradient();
-    NetworkView<double> view(f.network);
-    view.low_rank = &layout;
-    view.learned = learned;
     std::vector<double> gradients(layout.size());
-    backward<double>(view, f.trace, dlogits, {.parameters = gradients});
+    const NetworkView<double> view(f.network, {.numbers = f.network.numbers,
+                                               .gradients = gradients,
+                                               .low_rank = &layout,
+                                               .learned = learned});
+    backward<double>(view, f.trace, dlogits);
     return gradients;
   }
 
@@ -319,7 +321,8 @@ TEST(Network, GradientsWithSomePatchesMatchCentralDifferences) {
   };
   run();
   std::vector<double> gradients(f.network.layout.size());
-  backward<double>(f.network, f.trace, f.weights, {.parameters = gradients});
+  backward<double>(NetworkView<double>(f.network, {f.network.numbers, gradients}), f.trace,
+                   f.weights);
   for (const char* name : {"pos_embed", "cls_token", "patch_embed.proj.weight"}) {
     const Slot& slot = *f.network.layout.find(name);
     for (size_t i = 0; i < slot.size(); i += 7) {

@@ -222,20 +222,21 @@ struct QuadrantTask {
 void train(gradient::Network<float>& network, QuadrantTask& task, size_t steps) {
   std::vector<float> gradients(network.numbers.size());
   std::vector<double> first(gradients.size()), second(gradients.size());
+  const gradient::NetworkView<float> view(network, {network.numbers, gradients});
   gradient::Trace<float> trace;
   for (size_t step = 1; step <= steps; ++step) {
     std::fill(gradients.begin(), gradients.end(), 0.0f);
     for (int image = 0; image < 4; ++image) {
       const Matrix patches = task.draw();
       const auto logits =
-          gradient::forward<float>(network, {.patches = patches, .images = 1, .paths = {}}, trace);
+          gradient::forward<float>(view, {.patches = patches, .images = 1, .paths = {}}, trace);
       Matrix dlogits(1, logits.cols);
       double sum = 0.0;
       for (size_t i = 0; i < logits.cols; ++i) sum += std::exp(double{logits(0, i)});
       for (size_t i = 0; i < logits.cols; ++i)
         dlogits(0, i) = static_cast<float>(std::exp(double{logits(0, i)}) / sum -
                                            (i == task.target ? 1.0 : 0.0));
-      gradient::backward<float>(network, trace, dlogits, {.parameters = gradients, .patches = {}});
+      gradient::backward<float>(view, trace, dlogits);
     }
     for (size_t i = 0; i < gradients.size(); ++i) {
       first[i] = 0.9 * first[i] + 0.1 * gradients[i];

@@ -19,7 +19,7 @@ Settings low_rank_settings(size_t epochs) {
 
 std::vector<float> trained(const data::Dataset& dataset, const Settings& settings, size_t threads) {
   ThreadPool pool(threads);
-  Trainer trainer(tiny_network(), dataset, settings, pool);
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
   run_to_end(trainer);
   return trainer.state().numbers;
 }
@@ -39,7 +39,7 @@ TEST(Adapting, EveryImageIsInEveryEpochWhereThatIsAskedFor) {
   for (const bool all : {false, true}) {
     Settings settings = small_settings(1);
     settings.every_image = all;
-    Trainer trainer(tiny_network(), dataset, settings, pool);
+    Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
     EXPECT_EQ(trainer.steps_per_epoch(), all ? 3u : 2u) << "24 of 56 images, or 18, 19 and 19";
     while (!trainer.epoch_done()) trainer.step();
     EXPECT_EQ(trainer.state().seen, all ? 56u : 48u);
@@ -65,14 +65,14 @@ TEST(Adapting, AKilledRunOfAdaptersContinuesAsIfNothingHadHappened) {
   const Settings settings = low_rank_settings(3);
   ThreadPool pool(2);
   {
-    Trainer trainer(tiny_network(), dataset, settings, pool);
+    Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
     while (!trainer.epoch_done()) trainer.step();
     trainer.finish_epoch(1.0, 0.5);
     trainer.step();
     save_state(folder.path("run"), trainer.state());
     trainer.step();
   }
-  Trainer trainer(tiny_network(), dataset, settings, pool);
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
   trainer.restore(folder.path("run"));
   run_to_end(trainer);
   EXPECT_EQ(trainer.state().numbers, trained(dataset, settings, 1));
@@ -82,9 +82,9 @@ TEST(Adapting, AdaptersChangeOnlyTheMatricesOfTheLayersAndTheClassifier) {
   const data::Dataset dataset = noisy_images(7);
   ThreadPool pool(2);
   const auto before = tiny_network();
-  Trainer trainer(tiny_network(), dataset, low_rank_settings(2), pool);
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, low_rank_settings(2), pool);
   EXPECT_LT(trainer.learning(), before.layout.size() / 2);
-  const auto at_start = trainer.network().numbers;
+  const auto at_start = trainer.network().rows.numbers;
   EXPECT_TRUE(std::ranges::equal(at_start, before.numbers)) << "nothing is changed before a step";
   run_to_end(trainer);
   const gradient::NetworkView<float> after = trainer.averaged();
@@ -92,7 +92,7 @@ TEST(Adapting, AdaptersChangeOnlyTheMatricesOfTheLayersAndTheClassifier) {
     const bool learns = slot.spec.part == weights::TensorPart::kClassifier ||
                         (slot.spec.layer && slot.spec.role == weights::TensorRole::kKernel);
     const std::span<const float> a(before.numbers.data() + slot.offset, slot.size());
-    EXPECT_NE(std::ranges::equal(a, after.numbers.subspan(slot.offset, slot.size())), learns)
+    EXPECT_NE(std::ranges::equal(a, after.rows.numbers.subspan(slot.offset, slot.size())), learns)
         << slot.name();
   }
 }
@@ -102,7 +102,7 @@ TEST(Adapting, AdaptersLearn) {
   Settings settings = low_rank_settings(40);
   make_plain(settings);
   ThreadPool pool(2);
-  Trainer trainer(tiny_network(), dataset, settings, pool);
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
   run_to_end(trainer);
   EXPECT_GT(trainer.state().history.back().train_accuracy, 0.9);
 }
@@ -115,9 +115,9 @@ std::vector<double> recalls(Balance balance) {
   settings.balance = balance;
   make_plain(settings);
   ThreadPool pool(2);
-  Trainer trainer(tiny_network(), dataset, settings, pool);
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
   run_to_end(trainer);
-  const Score score = evaluate(trainer.network(), dataset.train, settings.batches.recipe, nullptr);
+  const Score score = evaluate(trainer.network(), dataset.train, tiny_recipe(), nullptr);
   std::vector<double> right(8), count(8);
   for (size_t i = 0; i < dataset.train.size(); ++i) {
     count[dataset.train[i].label] += 1.0;
@@ -140,13 +140,13 @@ TEST(Adapting, BalancedSamplingDrawsEveryClassEquallyOften) {
   settings.batches.mixing = {};
   settings.batches.label_smoothing = 0.0;
   ThreadPool pool(1);
-  Trainer trainer(tiny_network(), dataset, settings, pool);
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
   std::vector<size_t> drawn(8);
-  for (const size_t i : trainer.epoch_order()) ++drawn[dataset.train[i % 72].label];
+  for (const Draw& draw : trainer.epoch_order()) ++drawn[dataset.train[draw.image].label];
   EXPECT_EQ(drawn, std::vector<size_t>(8, 9));
-  std::vector<size_t> keys = trainer.epoch_order();
-  std::ranges::sort(keys);
-  EXPECT_EQ(std::ranges::adjacent_find(keys), keys.end())
+  std::vector<Draw> draws = trainer.epoch_order();
+  std::ranges::sort(draws);
+  EXPECT_EQ(std::ranges::adjacent_find(draws), draws.end())
       << "an image that comes again has other random numbers";
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "patch/recipe.h"
 #include "tests/train/small_run.h"
@@ -73,9 +72,9 @@ TEST(Augment, EveryKindStaysFiniteAndInRange) {
 std::vector<float> patches_of(const data::Dataset& dataset, const BatchRule& rule,
                               std::uint64_t epoch) {
   const ModelConfig config = tiny_config();
-  BatchMaker maker(dataset, config, rule);
-  std::vector<size_t> all(dataset.train.size());
-  std::iota(all.begin(), all.end(), size_t{0});
+  BatchMaker maker({dataset, recipe_for(16)}, config, rule);
+  std::vector<Draw> all(dataset.train.size());
+  for (size_t i = 0; i < all.size(); ++i) all[i].image = i;
   maker.make(all, epoch, nullptr);
   const ConstMatrixView patches = maker.patches(0, all.size());
   return {patches.data, patches.data + patches.rows * patches.cols};
@@ -85,7 +84,6 @@ TEST(Augment, AlternatingFlipsMirrorEveryImageInEveryOtherEpoch) {
   data::Dataset dataset = noisy_images(8), mirror = dataset;
   for (data::Sample& sample : mirror.train) flip(sample.image);
   BatchRule rule;
-  rule.recipe = recipe_for(16);
   rule.augmentation = kNothing;
   rule.alternate_flips = true;
   const auto plain = patches_of(dataset, rule, 0);

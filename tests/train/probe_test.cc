@@ -176,7 +176,7 @@ TEST(Probe, ReadsTheLastLayersOfAnyModelWithATokenPerPatch) {
   const auto head_of = [](const std::function<void(ModelConfig&)>& change) {
     ModelConfig c = tiny(false);
     change(c);
-    read_last_layers(2, c);
+    c.head = head_of_last_layers(2, c);
     validate(c, "probe");
     return c.head;
   };
@@ -209,7 +209,7 @@ TEST(Probe, RefusesLayersThatTheModelHasNot) {
     ModelConfig c = tiny(false);
     c.architecture = "m";
     c.head.class_layers = class_layers;
-    return test::message_of([&] { read_last_layers(layers, c); });
+    return test::message_of([&] { head_of_last_layers(layers, c); });
   };
   EXPECT_EQ(message(3, 0), "m: cannot read the last 3 layers, the model has 2; choose 1 to 2");
   EXPECT_EQ(message(2, 2),
@@ -234,10 +234,11 @@ TEST(Probe, ClassTokensAreThoseOfEachLayer) {
 TEST(Probe, TheHeadOnFeaturesIsTheModelOnImages) {
   for (const bool distilled : {false, true})
     for (const size_t layers : {1, 2}) {
-      weights::Checkpoint checkpoint = test::random_checkpoint(tiny(distilled));
-      if (layers > 1) read_last_layers(layers, checkpoint.config);
-      auto network = with_new_head(gradient::load_network<float>(checkpoint), 3, 1);
-      const Model model = load_model(checkpoint);
+      const weights::Checkpoint checkpoint = test::random_checkpoint(tiny(distilled));
+      std::optional<HeadConfig> head;
+      if (layers > 1) head = head_of_last_layers(layers, checkpoint.config);
+      auto network = with_new_head(gradient::load_network<float>(checkpoint, 0, 0, head), 3, 1);
+      const Model model = load_model(checkpoint, {.head = head});
       data::Sample sample{{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)}, 0};
       Random random({1});
       for (auto& value : sample.image.pixels) value = static_cast<std::uint8_t>(random.below(256));
@@ -245,7 +246,7 @@ TEST(Probe, TheHeadOnFeaturesIsTheModelOnImages) {
       const Matrix features =
           compute_features(model, checkpoint.recipe, std::span(&sample, 1), pool);
 
-      const size_t width = checkpoint.config.classifier_inputs();
+      const size_t width = model.config.classifier_inputs();
       Logistic logistic{test::random_matrix(3, width, 5), {0.1f, 0.2f, 0.3f}};
       set_head(logistic, network);
       Runner runner(model, checkpoint.recipe);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/support/small_config.h"
+#include "vit/train/evaluate.h"
 #include "vit/train/initialize.h"
 #include "vit/train/trainer.h"
 
@@ -46,6 +47,12 @@ inline gradient::Network<float> tiny_network() {
   return network;
 }
 
+inline Recipe tiny_recipe() {
+  Recipe recipe;
+  recipe.resize_height = recipe.resize_width = recipe.crop_height = recipe.crop_width = 16;
+  return recipe;
+}
+
 /// Every option that draws random numbers is on.
 inline Settings small_settings(size_t epochs) {
   Settings s;
@@ -54,8 +61,6 @@ inline Settings small_settings(size_t epochs) {
   s.rate = 3e-3;
   s.warmup_epochs = 1.0;
   s.average = 0.9;
-  s.batches.recipe.resize_height = s.batches.recipe.resize_width = 16;
-  s.batches.recipe.crop_height = s.batches.recipe.crop_width = 16;
   s.batches.mixing = {.mixup = 0.5, .cutmix = 0.5, .probability = 0.7};
   s.drop_path = 0.2;
   return s;

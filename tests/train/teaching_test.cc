@@ -117,16 +117,16 @@ TEST(TeacherCrop, IsWhatTheEpochThatTakesItsTurnShows) {
   Teaching teaching{two_images(), 1.0};
   BatchRule rule;
   rule.label_smoothing = 0.0;
-  rule.teaching = &teaching;
   rule.seed = 3;
-  rule.recipe.resize_height = rule.recipe.resize_width = 16;
-  rule.recipe.crop_height = rule.recipe.crop_width = 16;
   rule.augmentation = {.crop = CropKind::kPad, .operations = 0, .erase = 0.0};
-  BatchMaker maker(dataset, config, rule);
-  const std::vector<size_t> indices{1, 0};
+  BatchSource source{.dataset = dataset, .teaching = &teaching};
+  source.recipe.resize_height = source.recipe.resize_width = 16;
+  source.recipe.crop_height = source.recipe.crop_width = 16;
+  BatchMaker maker(source, config, rule);
+  const std::vector<Draw> draws{{.image = 1}, {.image = 0}};
   for (const std::uint64_t epoch : {0, 1, 2, 3}) {
-    maker.make(indices, epoch, nullptr);
-    const patch::Image crop = teacher_crop(dataset.train[1].image, rule, 1, epoch % 2);
+    maker.make(draws, epoch, nullptr);
+    const patch::Image crop = teacher_crop(source, rule, 1, epoch % 2);
     for (size_t i = 0; i < 16 * 16; ++i)
       EXPECT_NEAR(maker.patches(0, 1)(0, i), static_cast<float>(crop.pixels[3 * i]) / 127.5f - 1.0f,
                   1e-5f);

@@ -26,12 +26,6 @@ namespace {
 using vit::test::message_of;
 namespace fs = std::filesystem;
 
-Recipe tiny_recipe() {
-  Recipe recipe;
-  recipe.resize_height = recipe.resize_width = recipe.crop_height = recipe.crop_width = 16;
-  return recipe;
-}
-
 Settings plain_settings(size_t epochs) {
   Settings s;
   s.epochs = epochs;
@@ -39,7 +33,6 @@ Settings plain_settings(size_t epochs) {
   s.rate = 3e-3;
   s.warmup_epochs = 2.0;
   s.average = 0.9;
-  s.batches.recipe = tiny_recipe();
   s.batches.label_smoothing = 0.0;
   s.batches.augmentation = {.crop = CropKind::kNone, .flip = false, .operations = 0, .erase = 0.0};
   return s;
@@ -59,10 +52,10 @@ Settings lively_settings(size_t epochs) {
   return s;
 }
 
-void run_epochs(Trainer& trainer, const data::Dataset& dataset, const Recipe& recipe) {
+void run_epochs(Trainer& trainer, const data::Dataset& dataset) {
   while (!trainer.done()) {
     while (!trainer.epoch_done()) trainer.step();
-    const Score score = evaluate(trainer.averaged(), dataset.validation, recipe, nullptr);
+    const Score score = evaluate(trainer.averaged(), dataset.validation, tiny_recipe(), nullptr);
     trainer.finish_epoch(score.loss, score.accuracy);
   }
 }
@@ -74,7 +67,7 @@ TEST(Trainer, ShowsMorePatchesFromEpochToEpoch) {
   settings.keep_patches = 0.75;
   settings.whole_epochs = 2;
   ThreadPool pool(1);
-  Trainer trainer(tiny_network(), dataset, settings, pool);
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
   std::vector<size_t> seen;
   for (; !trainer.done(); trainer.finish_epoch(0.0, 0.0)) seen.push_back(trainer.patches_seen());
   EXPECT_EQ(seen, (std::vector<size_t>{4, 8, 12, 16, 16}));
@@ -82,8 +75,8 @@ TEST(Trainer, ShowsMorePatchesFromEpochToEpoch) {
 
 std::vector<float> trained(const data::Dataset& dataset, const Settings& settings, size_t threads) {
   ThreadPool pool(threads);
-  Trainer trainer(tiny_network(), dataset, settings, pool);
-  run_epochs(trainer, dataset, settings.batches.recipe);
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
+  run_epochs(trainer, dataset);
   return trainer.state().numbers;
 }
 
@@ -94,8 +87,8 @@ TEST(Trainer, Bf16InputsLearnAndAreReproducible) {
   settings.operands = settings.adam.operands = Operands::kBf16;
   settings.optimizer = OptimizerKind::kMuon;
   ThreadPool pool(2);
-  Trainer trainer(tiny_network(), dataset, settings, pool);
-  run_epochs(trainer, dataset, settings.batches.recipe);
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
+  run_epochs(trainer, dataset);
   EXPECT_GT(trainer.state().history.back().train_accuracy, 0.9);
   EXPECT_EQ(trainer.state().numbers, trained(dataset, settings, 1));
   settings.operands = settings.adam.operands = Operands::kF32;
@@ -118,8 +111,8 @@ TEST(Trainer, OverfitsSixtyFourImages) {
   const data::Dataset dataset = noisy_images();
   const Settings settings = plain_settings(60);
   ThreadPool pool(2);
-  Trainer trainer(tiny_network(), dataset, settings, pool);
-  run_epochs(trainer, dataset, settings.batches.recipe);
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
+  run_epochs(trainer, dataset);
   const Score score = evaluate(trainer.averaged(), dataset.train, tiny_recipe(), &pool);
   EXPECT_EQ(score.accuracy, 1.0) << "loss " << score.loss;
   EXPECT_LT(trainer.state().history.back().train_loss,
@@ -149,17 +142,18 @@ TEST_F(OnDisk, AKilledRunContinuesAsIfNothingHadHappened) {
   const auto whole = trained(dataset, settings, 2);
   ThreadPool pool(2);
   {
-    Trainer trainer(tiny_network(), dataset, settings, pool);
+    Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
     for (int i = 0; i < 2; ++i) trainer.step();
     trainer.finish_epoch(1.0, 0.5);
     trainer.step();  // in the middle of an epoch
     save_state(folder_.path("run"), trainer.state());
     trainer.step();  // what came after the checkpoint is lost
   }
-  Trainer trainer(gradient::make_network<float>(tiny_config()), dataset, settings, pool);
+  Trainer trainer(gradient::make_network<float>(tiny_config()), {dataset, tiny_recipe()}, settings,
+                  pool);
   trainer.restore(folder_.path("run"));
   EXPECT_EQ(trainer.state().history.size(), 1u);
-  run_epochs(trainer, dataset, settings.batches.recipe);
+  run_epochs(trainer, dataset);
   EXPECT_EQ(trainer.state().numbers, whole);
   EXPECT_EQ(trainer.state().history.size(), 4u);
 }
@@ -167,7 +161,7 @@ TEST_F(OnDisk, AKilledRunContinuesAsIfNothingHadHappened) {
 TEST_F(OnDisk, ADamagedOrForeignCheckpointIsRefused) {
   const data::Dataset dataset = noisy_images();
   ThreadPool pool(1);
-  Trainer trainer(tiny_network(), dataset, plain_settings(1), pool);
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, plain_settings(1), pool);
   trainer.state().fingerprint = 5;
   const std::string path = folder_.path("run");
   save_state(path, trainer.state());
@@ -195,7 +189,7 @@ TEST_P(ForgedCheckpoint, IsRefusedBeforeAnythingIsReadByItsNumbers) {
   ThreadPool pool(1);
   const std::string path = folder.path("run");
   {
-    Trainer trainer(tiny_network(), dataset, plain_settings(3), pool);
+    Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, plain_settings(3), pool);
     for (int i = 0; i < 2; ++i) trainer.step();
     trainer.finish_epoch(1.0, 0.5);
     trainer.step();
@@ -203,7 +197,7 @@ TEST_P(ForgedCheckpoint, IsRefusedBeforeAnythingIsReadByItsNumbers) {
     GetParam().change(state);
     save_state(path, state);
   }
-  Trainer trainer(tiny_network(), dataset, plain_settings(3), pool);
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, plain_settings(3), pool);
   const std::vector<float> before = trainer.state().numbers;
   EXPECT_EQ(message_of([&] { trainer.restore(path); }),
             path + ": damaged, " + GetParam().complaint);
@@ -260,7 +254,8 @@ TEST_F(OnDisk, ACheckpointWithACountBeyondItsEndOrBytesAfterItIsRefused) {
   const data::Dataset dataset = noisy_images();
   ThreadPool pool(1);
   const std::string path = folder_.path("run");
-  save_state(path, Trainer(tiny_network(), dataset, plain_settings(1), pool).state());
+  save_state(path,
+             Trainer(tiny_network(), {dataset, tiny_recipe()}, plain_settings(1), pool).state());
   std::ifstream file(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
   bytes.resize(bytes.size() - sizeof(std::uint64_t));
@@ -283,7 +278,7 @@ TEST_F(OnDisk, ACheckpointWithACountBeyondItsEndOrBytesAfterItIsRefused) {
 TEST_F(OnDisk, AFullDiskLosesNoEarlierCheckpoint) {
   const data::Dataset dataset = noisy_images();
   ThreadPool pool(1);
-  Trainer trainer(tiny_network(), dataset, plain_settings(1), pool);
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, plain_settings(1), pool);
   const fs::path path = folder_.path("run");
   save_state(path, trainer.state());
   const auto size = fs::file_size(path);
@@ -303,9 +298,9 @@ TEST_F(OnDisk, TheModelFileClassifiesAsTheNetworkDoes) {
   const data::Dataset dataset = noisy_images();
   const Settings settings = plain_settings(12);
   ThreadPool pool(2);
-  Trainer trainer(tiny_network(), dataset, settings, pool);
-  run_epochs(trainer, dataset, settings.batches.recipe);
-  export_model(folder_.path("model.safetensors"), trainer.averaged(), settings.batches.recipe,
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
+  run_epochs(trainer, dataset);
+  export_model(folder_.path("model.safetensors"), trainer.averaged(), tiny_recipe(),
                dataset.labels);
   const Score score = evaluate(trainer.averaged(), dataset.validation, tiny_recipe(), nullptr);
   const Classifier classifier = Classifier::load(folder_.path("model.safetensors"), {.threads = 1});
@@ -321,7 +316,7 @@ TEST(Trainer, SaysWhenTheLossIsNotANumber) {
   ThreadPool pool(1);
   auto network = tiny_network();
   network.numbers.front() = std::numeric_limits<float>::quiet_NaN();
-  Trainer trainer(std::move(network), dataset, plain_settings(1), pool);
+  Trainer trainer(std::move(network), {dataset, tiny_recipe()}, plain_settings(1), pool);
   try {
     trainer.step();
     FAIL() << "continued with NaN";
@@ -337,7 +332,8 @@ TEST(Trainer, RefusesAModelOfOtherClasses) {
   ModelConfig config = tiny_config();
   config.head.classes = 3;
   ThreadPool pool(1);
-  EXPECT_THROW(Trainer(gradient::make_network<float>(config), dataset, plain_settings(1), pool),
+  EXPECT_THROW(Trainer(gradient::make_network<float>(config), {dataset, tiny_recipe()},
+                       plain_settings(1), pool),
                Error);
 }
 

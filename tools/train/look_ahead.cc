@@ -9,6 +9,7 @@
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
+#include "vit/train/trainer.h"
 
 namespace vit::tools {
 namespace {
@@ -78,29 +79,29 @@ std::vector<Tried> try_rates(train::Trainer& trainer) {
 
 }  // namespace
 
-int write_preview(const TrainSettings& settings, const ModelConfig& config,
-                  const data::Dataset& dataset, ThreadPool& pool) {
-  const train::BatchRule& rule = settings.training.batches;
-  const size_t count = std::min(kImages, dataset.train.size());
-  std::vector<size_t> indices;
-  for (size_t i = 0; i < count; ++i) indices.push_back(i * dataset.train.size() / count);
+int write_preview(const TrainSettings& settings, const RunInput& input, ThreadPool& pool) {
+  const ModelConfig& config = input.network.config;
+  const std::vector<data::Sample>& samples = input.dataset.train;
+  const size_t count = std::min(kImages, samples.size());
+  std::vector<train::Draw> draws;
+  for (size_t i = 0; i < count; ++i) draws.push_back({.image = i * samples.size() / count});
   const EmbeddingConfig& e = config.embedding;
   const size_t patches = e.grid().count();
   Image sheet =
       blank((1 + kEpochs) * (e.image_width + kGap) + kGap, count * (e.image_height + kGap) + kGap);
   const auto put = [&](ConstMatrixView of_image, size_t row, size_t col) {
-    paste(as_image(of_image, config, rule.recipe), kGap + col * (e.image_width + kGap),
+    paste(as_image(of_image, config, input.recipe), kGap + col * (e.image_width + kGap),
           kGap + row * (e.image_height + kGap), sheet);
   };
   train::PatchScratch scratch;
   Matrix plain(patches, e.patch_size());
   for (size_t i = 0; i < count; ++i) {
-    train::make_patches(dataset.train[indices[i]].image, rule.recipe, config, scratch, plain);
+    train::make_patches(samples[draws[i].image].image, input.recipe, config, scratch, plain);
     put(plain, i, 0);
   }
-  train::BatchMaker maker(dataset, config, rule);
+  train::BatchMaker maker(input.source(), config, settings.training.batches);
   for (size_t epoch = 0; epoch < kEpochs; ++epoch) {
-    maker.make(indices, epoch, &pool);
+    maker.make(draws, epoch, &pool);
     for (size_t i = 0; i < count; ++i) put(maker.patches(i, 1), i, epoch + 1);
   }
   write_file(settings.preview, encode_picture(sheet, ".png"));
@@ -110,11 +111,11 @@ int write_preview(const TrainSettings& settings, const ModelConfig& config,
   return 0;
 }
 
-int find_rate(const TrainSettings& settings, gradient::Network<float> network,
-              const data::Dataset& dataset, ThreadPool& pool) {
+int find_rate(const TrainSettings& settings, RunInput input, ThreadPool& pool) {
+  input.start_network();
   train::Settings training = settings.training;
   training.epochs = kRates;  // never reached
-  train::Trainer trainer(std::move(network), dataset, training, pool);
+  train::Trainer trainer(std::move(input.network), input.source(), training, pool);
   const std::vector<Tried> tried = try_rates(trainer);
   std::string text = "\n  rate        loss\n";
   for (size_t i = 0; i < tried.size(); i += 5)

@@ -3,7 +3,7 @@
 namespace vit::tools {
 namespace {
 
-void add_model_options(cxxopts::Options& options) {
+void add_new_model_options(cxxopts::Options& options) {
   const auto text = [] { return cxxopts::value<std::string>(); };
   options.add_options(
       "Model",
@@ -131,7 +131,7 @@ void add_train_options(cxxopts::Options& options) {
                               {"find-rate", "try learning rates, suggest one, and stop"},
                               {"tensorboard", "also write FILE.tensorboard for TensorBoard"},
                           });
-  add_model_options(options);
+  add_new_model_options(options);
   add_learning_options(options);
   add_image_options(options);
   options.add_options(

@@ -1,3 +1,5 @@
+#include "tools/train/probe.h"
+
 #include <algorithm>
 #include <chrono>
 #include <numeric>
@@ -5,10 +7,11 @@
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
-#include "tools/train/adapt.h"
+#include "tools/train/data.h"
 #include "tools/train/final_report.h"
 #include "vit/model/load.h"
 #include "vit/train/export.h"
+#include "vit/train/initialize.h"
 #include "vit/train/probe.h"
 #include "weights/checkpoint.h"
 #include "weights/store.h"
@@ -97,43 +100,64 @@ void say_result(const TrainSettings& settings, const data::Dataset& dataset,
 /// The model to read features from, and what the new classifier may read of them.
 struct Base {
   weights::Checkpoint checkpoint;
+  HeadConfig head{};  ///< of the features: the model's own, or one that reads several layers
+  Recipe recipe{};
   bool may_drop_means = false;  ///< class tokens alone may be better than with the means
 };
 
 Base open_base(const TrainSettings& settings) {
-  Base base{weights::open(weights::find_model(settings.from), {.heads = settings.shape.heads})};
-  HeadConfig& head = base.checkpoint.config.head;
+  Base base{.checkpoint =
+                weights::open(weights::find_model(settings.from), {.heads = settings.model.heads})};
+  const ModelConfig& config = base.checkpoint.config;
+  base.head = config.head;
   // An ordinary model already reads one layer.
   const size_t layers = settings.probe_layers;
-  if (layers != 0 && std::max(layers, head.pooled_layers) > 1) {
-    train::read_last_layers(layers, base.checkpoint.config);
-    base.may_drop_means = head.pooling == Pooling::kClassAndMean && !head.pooled_norm;
+  if (layers != 0 && std::max(layers, config.head.pooled_layers) > 1) {
+    base.head = train::head_of_last_layers(layers, config);
+    base.may_drop_means = base.head.pooling == Pooling::kClassAndMean && !base.head.pooled_norm;
   }
-  if (const size_t edge = settings.shape.image_size; edge != 0)
-    base.checkpoint.recipe = scaled_to(base.checkpoint.recipe, edge, edge);
-  check_tokens(base.checkpoint.config, kMostTokens, settings.from);
+  base.recipe = base.checkpoint.recipe;
+  if (const size_t edge = settings.model.image_size; edge != 0)
+    base.recipe = scaled_to(base.recipe, edge, edge);
+  check_tokens(config, kMostTokens, settings.from);
   return base;
+}
+
+Model load_base(const Base& base) {
+  return load_model(base.checkpoint, {.image_height = base.recipe.crop_height,
+                                      .image_width = base.recipe.crop_width,
+                                      .head = base.head});
 }
 
 /// The features of a part of the data, computed by `model`.
 ProbeFeatures features_for(const Base& base, const Model& model,
                            const std::vector<data::Sample>& samples, const char* what,
                            ThreadPool& pool) {
-  const ModelConfig& config = base.checkpoint.config;
-  ProbeFeatures features{.all = features_of(model, base.checkpoint.recipe, samples, what, pool),
+  ProbeFeatures features{.all = features_of(model, base.recipe, samples, what, pool),
                          .class_tokens = {},
-                         .first_cols = config.classifier_inputs()};
+                         .first_cols = model.config.classifier_inputs()};
   if (base.may_drop_means)
-    features.class_tokens = train::class_tokens_of(features.all, config.head.pooled_layers);
+    features.class_tokens = train::class_tokens_of(features.all, base.head.pooled_layers);
   return features;
 }
 
-/// What a classifier that reads this many of the features pools.
-Pooling pooling_of(const Base& base, const train::Logistic& head) {
-  const ModelConfig& config = base.checkpoint.config;
-  const bool all = head.weight.cols() == config.classifier_inputs();
+/// What a classifier that reads this many of the features pools. `inputs`: of the base's own head.
+Pooling pooling_of(const Base& base, const train::Logistic& head, size_t inputs) {
+  const bool all = head.weight.cols() == inputs;
   if (base.may_drop_means) return all ? Pooling::kClassAndMean : Pooling::kClass;
-  return all ? config.head.pooling : Pooling::kClassAndMean;
+  return all ? base.head.pooling : Pooling::kClassAndMean;
+}
+
+/// The base with a new classifier at the end of this pooling.
+gradient::Network<float> network_of(const Base& base, Pooling pooling, size_t classes,
+                                    std::uint64_t seed) {
+  HeadConfig head = base.head;
+  if (pooling != head.pooling) head.classes = 0;  // the old classifier does not fit
+  head.pooling = pooling;
+  return train::with_new_head(
+      gradient::load_network<float>(base.checkpoint, base.recipe.crop_height,
+                                    base.recipe.crop_width, head),
+      classes, seed);
 }
 
 }  // namespace
@@ -141,24 +165,22 @@ Pooling pooling_of(const Base& base, const train::Logistic& head) {
 int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   const auto start = std::chrono::steady_clock::now();
   Base base = open_base(settings);
-  weights::Checkpoint& checkpoint = base.checkpoint;
-  data::Dataset dataset = read_data(settings, input_edge(checkpoint), pool);
+  data::Dataset dataset = read_data(settings, input_edge(base.recipe), pool);
   if (settings.folds != 0) join_parts(dataset);
-  show_whole(dataset, checkpoint.recipe);
-  const Recipe& recipe = checkpoint.recipe;
-  const Model model = load_model(
-      checkpoint, {.image_height = recipe.crop_height, .image_width = recipe.crop_width});
+  show_whole(dataset, base.recipe);
+  const Model model = load_base(base);
   const ProbeFeatures features =
       features_for(base, model, dataset.train, "features of training images", pool);
   const ProbeFeatures others =
       features_for(base, model, dataset.validation, "features of validation images", pool);
-  const auto labels = labels_of(dataset.train), other_labels = labels_of(dataset.validation);
+  const auto labels = train::labels_of(dataset.train),
+             other_labels = train::labels_of(dataset.validation);
   const size_t classes = dataset.labels.size();
   const Fitted fitted = fit_calibrated(features, {features.all, labels, classes}, settings, pool);
   if (settings.folds != 0) write_output(folds_text(fitted.fold_accuracies, dataset.train.size()));
 
-  auto network = adapted_network(checkpoint, pooling_of(base, fitted.head), classes,
-                                 settings.training.batches.seed);
+  auto network = network_of(base, pooling_of(base, fitted.head, model.config.classifier_inputs()),
+                            classes, settings.training.batches.seed);
   train::set_head(fitted.head, network);
   Figures figures;
   figures.training =
@@ -171,7 +193,7 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
         train::accuracy_of(fitted.head, {others.read_by(fitted.head), other_labels, classes});
     notes["validation_accuracy"] = formatted("%.4f", figures.validation);
   }
-  train::export_model(settings.output, network, recipe, dataset.labels,
+  train::export_model(settings.output, network, base.recipe, dataset.labels,
                       {.dtype = settings.half ? weights::DType::kF16 : weights::DType::kF32,
                        .wordnet_ids = dataset.wordnet_ids,
                        .notes = std::move(notes)});

@@ -16,9 +16,10 @@
 #include "tools/train/curves.h"
 #include "tools/train/events.h"
 #include "tools/train/final_report.h"
-#include "tools/train/look_ahead.h"
 #include "vit/base/hash.h"
+#include "vit/train/evaluate.h"
 #include "vit/train/export.h"
+#include "vit/train/trainer.h"
 
 namespace vit::tools {
 namespace {
@@ -31,14 +32,13 @@ double seconds_since(Clock::time_point start) {
 
 class TrainingRun {
  public:
-  TrainingRun(const TrainSettings& settings, gradient::Network<float> network,
-              const RunInput& input, ThreadPool& pool)
+  TrainingRun(const TrainSettings& settings, RunInput input, ThreadPool& pool)
       : settings_(settings),
-        dataset_(input.dataset),
+        input_(std::move(input)),
         pool_(pool),
-        description_(describe_run(settings, network.config, dataset_)),
-        fingerprint_(fingerprint_of(network)),
-        trainer_(started(std::move(network), input), dataset_, settings.training, pool) {
+        description_(describe(Wording::kNames)),
+        fingerprint_(fingerprint()),
+        trainer_(first_network(), input_.source(), settings.training, pool) {
     trainer_.state().fingerprint = fingerprint_;
     events_start_ = static_cast<double>(std::time(nullptr));
   }
@@ -60,18 +60,22 @@ class TrainingRun {
   }
 
  private:
+  std::string describe(Wording wording) const {
+    return describe_run(settings_, input_.network.config, input_.source(), wording);
+  }
+
   /// Of the weights before `start`, which a resumed run does not call.
-  std::uint64_t fingerprint_of(const gradient::Network<float>& network) const {
+  std::uint64_t fingerprint() const {
     Hash hash;
-    hash.add(description_);
-    hash.add_row(network.numbers.data(), network.numbers.size());
-    hash.add(data::fingerprint(dataset_));
+    hash.add(describe(Wording::kNumbers));
+    hash.add_row(input_.network.numbers.data(), input_.network.numbers.size());
+    hash.add(data::fingerprint(input_.dataset));
     return hash.value();
   }
 
-  gradient::Network<float> started(gradient::Network<float> network, const RunInput& input) const {
-    if (input.start && !settings_.resume) input.start(network);
-    return network;
+  gradient::Network<float> first_network() {
+    if (!settings_.resume) input_.start_network();
+    return std::move(input_.network);
   }
 
   std::filesystem::path checkpoint() const { return settings_.beside(".checkpoint"); }
@@ -184,9 +188,8 @@ class TrainingRun {
 
   /// False: a stop signal came during the validation, which --resume repeats.
   bool finish_epoch() {
-    const train::Score score =
-        train::evaluate(trainer_.averaged(), dataset_.validation, settings_.training.batches.recipe,
-                        &pool_, &signals_->flag());
+    const train::Score score = train::evaluate(trainer_.averaged(), input_.dataset.validation,
+                                               input_.recipe, &pool_, &signals_->flag());
     if (score.stopped) return false;
     const bool best = is_best(score);
     trainer_.finish_epoch(score.loss, score.accuracy);
@@ -204,10 +207,9 @@ class TrainingRun {
       notes["validation_accuracy"] = formatted("%.4f", validated->validation_accuracy);
       notes["epoch"] = std::to_string(validated->epoch);
     }
-    train::export_model(settings_.output, trainer_.averaged(), settings_.training.batches.recipe,
-                        dataset_.labels,
+    train::export_model(settings_.output, trainer_.averaged(), input_.recipe, input_.dataset.labels,
                         {.dtype = settings_.half ? weights::DType::kF16 : weights::DType::kF32,
-                         .wordnet_ids = dataset_.wordnet_ids,
+                         .wordnet_ids = input_.dataset.wordnet_ids,
                          .notes = std::move(notes)});
   }
 
@@ -232,13 +234,13 @@ class TrainingRun {
     const double best =
         std::ranges::max(compared(), {}, &train::EpochRow::validation_accuracy).validation_accuracy;
     write_output("best validation accuracy " + format_percent(best) + " on " +
-                 std::to_string(dataset_.validation.size()) + " images, model " +
+                 std::to_string(input_.dataset.validation.size()) + " images, model " +
                  printable(settings_.output.string()) + "\n");
-    report_model(settings_, dataset_, curves());
+    report_model(settings_, input_.dataset, curves());
   }
 
   const TrainSettings& settings_;
-  const data::Dataset& dataset_;
+  RunInput input_;  // without its network, which the trainer owns
   ThreadPool& pool_;
   std::string description_;
   std::uint64_t fingerprint_;
@@ -253,15 +255,8 @@ class TrainingRun {
 
 }  // namespace
 
-int run_training(const TrainSettings& settings, gradient::Network<float> network,
-                 const RunInput& input, ThreadPool& pool) {
-  if (!settings.preview.empty())
-    return write_preview(settings, network.config, input.dataset, pool);
-  if (settings.find_rate) {
-    if (input.start) input.start(network);
-    return find_rate(settings, std::move(network), input.dataset, pool);
-  }
-  return TrainingRun(settings, std::move(network), input, pool).train();
+int run_training(const TrainSettings& settings, RunInput input, ThreadPool& pool) {
+  return TrainingRun(settings, std::move(input), pool).train();
 }
 
 }  // namespace vit::tools

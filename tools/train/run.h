@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "tools/train/settings.h"
 #include "vit/data/dataset.h"
@@ -9,16 +10,23 @@
 
 namespace vit::tools {
 
-/// The data of a run, and how it starts.
+/// What a run trains, its data, and how it starts.
 struct RunInput {
-  const data::Dataset& dataset;
+  data::Dataset dataset;
+  Recipe recipe;
+  std::optional<train::Teaching> teaching;
+  gradient::Network<float> network;
   /// Changes the initial weights of a new run; not called for a resumed one. May be empty.
-  std::function<void(gradient::Network<float>&)> start{};
+  std::function<void(const data::Dataset&, gradient::Network<float>&)> start{};
+
+  train::BatchSource source() const { return {dataset, recipe, teaching ? &*teaching : nullptr}; }
+  void start_network() {
+    if (start) start(dataset, network);
+  }
 };
 
-/// Trains `network` and writes the best model, the log, the curves and the checkpoint.
-/// Returns the exit status.
-int run_training(const TrainSettings& settings, gradient::Network<float> network,
-                 const RunInput& input, ThreadPool& pool);
+/// Trains, and writes the best model, the log, the curves and the checkpoint. Returns the exit
+/// status.
+int run_training(const TrainSettings& settings, RunInput input, ThreadPool& pool);
 
 }  // namespace vit::tools

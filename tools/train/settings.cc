@@ -4,6 +4,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "tools/train/option_modes.h"
 #include "vit/kernels/multiply.h"
 #include "weights/known/architectures.h"
 
@@ -57,101 +58,28 @@ TrainingMode training_mode(const Reader& read) {
     fail_usage("--probe and --finetune exclude each other");
   if (read.given("probe") && read.given("lora"))
     fail_usage("--probe and --lora exclude each other");
-  if (!read.given("from")) {
-    for (const char* name : {"probe", "probe-layers", "finetune", "lora", "folds"})
-      if (read.given(name))
-        fail_usage("option '--", name, "' needs a model to start from: --from MODEL");
-    return TrainingMode::kScratch;
-  }
+  if (!read.given("from")) return TrainingMode::kScratch;
   return read.given("finetune") || read.given("lora") ? TrainingMode::kFinetune
                                                       : TrainingMode::kProbe;
 }
 
-/// Options of a new model do not apply to an existing one.
-void check_new_model_options(const Reader& read) {
-  for (const char* name : {"arch", "patch", "width", "depth", "mlp-ratio", "pool", "init"})
-    if (read.given("from") && read.given(name))
-      fail_usage("option '--", name, "' describes a new model, but --from gives one");
+void check_sizes(const NewModel& model) {
+  if (model.width % model.heads != 0)
+    fail_usage("option '--heads': got ", model.heads, ", expected a divisor of the width ",
+               model.width);
+  if (model.image_size % model.patch != 0)
+    fail_usage("option '--patch': got ", model.patch, ", expected a divisor of the image size ",
+               model.image_size);
+}
+
+NewModel parse_model(const Reader& read) {
   if (read.given("arch") && read.given("pool"))
     fail_usage("option '--pool' is for a plain model, but --arch decides the pooling");
-}
-
-/// A probe has no training steps: options for them would have no effect.
-void check_probe_options(const Reader& read) {
-  for (const char* name : {"epochs",
-                           "batch",
-                           "lr",
-                           "optimizer",
-                           "precision",
-                           "weight-decay",
-                           "warmup",
-                           "clip",
-                           "ema",
-                           "layer-decay",
-                           "drop-path",
-                           "keep-patches",
-                           "whole-epochs",
-                           "label-smoothing",
-                           "mixup",
-                           "cutmix",
-                           "mix-probability",
-                           "teacher",
-                           "teacher-share",
-                           "teacher-crops",
-                           "store-teacher",
-                           "teacher-classes",
-                           "crop",
-                           "flip",
-                           "jitter",
-                           "randaugment",
-                           "magnitude",
-                           "erase",
-                           "save-every",
-                           "resume",
-                           "head-start",
-                           "patience",
-                           "tensorboard",
-                           "preview",
-                           "find-rate"})
-    if (read.given(name))
-      fail_usage("option '--", name,
-                 "' has no effect on a probe, which fits a classifier only; did you mean "
-                 "--finetune?");
-}
-
-/// Refuses options that have no effect with --lora, or outside of a probe or fine-tuning.
-void check_adapting_options(const Reader& read, TrainingMode mode) {
-  if (read.given("lora"))
-    for (const char* name : {"optimizer", "layer-decay"})
-      if (read.given(name))
-        fail_usage("option '--", name, "' has no effect on --lora, whose matrices learn by AdamW ",
-                   "at one rate in all layers");
-  if (mode != TrainingMode::kProbe && read.given("folds"))
-    fail_usage("option '--folds' is for a probe, whose images are read once; expected --probe");
-  if (mode != TrainingMode::kProbe && read.given("probe-layers"))
-    fail_usage(
-        "option '--probe-layers' is for a probe; to train all weights under such a classifier, "
-        "train the probe first and start from its model file: --from FILE --finetune");
-  if (mode != TrainingMode::kFinetune && read.given("head-start"))
-    fail_usage("option '--head-start' is for --finetune and --lora");
-}
-
-void check_sizes(const Shape& shape) {
-  if (shape.width % shape.heads != 0)
-    fail_usage("option '--heads': got ", shape.heads, ", expected a divisor of the width ",
-               shape.width);
-  if (shape.image_size % shape.patch != 0)
-    fail_usage("option '--patch': got ", shape.patch, ", expected a divisor of the image size ",
-               shape.image_size);
-}
-
-Shape parse_shape(const Reader& read) {
-  check_new_model_options(read);
-  Shape shape;
-  shape.architecture = read.text("arch");
-  if (!shape.architecture.empty()) {  // its sizes, unless given
-    const ModelConfig known = weights::config_of(shape.architecture, {}, "option '--arch'");
-    shape = {.architecture = shape.architecture,
+  NewModel model;
+  model.architecture = read.text("arch");
+  if (!model.architecture.empty()) {  // its sizes, unless given
+    const ModelConfig known = weights::config_of(model.architecture, {}, "option '--arch'");
+    model = {.architecture = model.architecture,
              .image_size = known.embedding.image_height,
              .patch = known.embedding.patch_height,
              .width = known.encoder.width,
@@ -161,20 +89,20 @@ Shape parse_shape(const Reader& read) {
                           static_cast<double>(known.encoder.width),
              .pooling = known.head.pooling};
   }
-  if (read.given("from")) shape.image_size = shape.heads = 0;
-  read.count("image-size", 1, 4096, shape.image_size);
-  read.count("patch", 1, 4096, shape.patch);
-  read.count("width", 1, 16384, shape.width);
-  read.count("depth", 1, 256, shape.depth);
-  read.count("heads", 1, 256, shape.heads);
-  read.number("mlp-ratio", 0.1, 32.0, shape.mlp_ratio);
+  if (read.given("from")) model.image_size = model.heads = 0;
+  read.count("image-size", 1, 4096, model.image_size);
+  read.count("patch", 1, 4096, model.patch);
+  read.count("width", 1, 16384, model.width);
+  read.count("depth", 1, 256, model.depth);
+  read.count("heads", 1, 256, model.heads);
+  read.number("mlp-ratio", 0.1, 32.0, model.mlp_ratio);
   if (read.given("pool"))
-    shape.pooling = parse_choice<Pooling>("--pool", read.text("pool"),
+    model.pooling = parse_choice<Pooling>("--pool", read.text("pool"),
                                           {{"mean", Pooling::kMean},
                                            {"class", Pooling::kClass},
                                            {"class-and-mean", Pooling::kClassAndMean}});
-  if (!read.given("from")) check_sizes(shape);
-  return shape;
+  if (!read.given("from")) check_sizes(model);
+  return model;
 }
 
 void parse_learning(const Reader& read, train::Settings& s) {
@@ -183,9 +111,7 @@ void parse_learning(const Reader& read, train::Settings& s) {
   read.number("lr", 1e-8, 10.0, s.rate);
   s.least_rate = s.rate / 100.0;
   if (read.given("optimizer"))
-    s.optimizer = parse_choice<train::OptimizerKind>(
-        "--optimizer", read.text("optimizer"),
-        {{"adamw", train::OptimizerKind::kAdamW}, {"muon", train::OptimizerKind::kMuon}});
+    s.optimizer = parse_choice<train::OptimizerKind>("--optimizer", read.text("optimizer"));
   if (read.given("precision"))
     s.operands = parse_choice<Operands>("--precision", read.text("precision"),
                                         {{"f32", Operands::kF32}, {"bf16", Operands::kBf16}});
@@ -204,10 +130,7 @@ void parse_learning(const Reader& read, train::Settings& s) {
   read.count("whole-epochs", 0, kMany, s.whole_epochs);
   read.count("lora", 1, 4096, s.low_rank);
   if (read.given("balance"))
-    s.balance = parse_choice<train::Balance>("--balance", read.text("balance"),
-                                             {{"none", train::Balance::kNone},
-                                              {"weights", train::Balance::kWeights},
-                                              {"sampling", train::Balance::kSampling}});
+    s.balance = parse_choice<train::Balance>("--balance", read.text("balance"));
   read.number("label-smoothing", 0.0, 0.9, s.batches.label_smoothing);
   read.number("mixup", 0.0, 1.0, s.batches.mixing.mixup);
   read.number("cutmix", 0.0, 1.0, s.batches.mixing.cutmix);
@@ -218,11 +141,9 @@ void parse_learning(const Reader& read, train::Settings& s) {
 }
 
 void parse_images(const Reader& read, train::BatchRule& batches) {
-  using enum train::CropKind;
   train::Augmentation& augmentation = batches.augmentation;
   if (read.given("crop"))
-    augmentation.crop = parse_choice<train::CropKind>(
-        "--crop", read.text("crop"), {{"pad", kPad}, {"resized", kResized}, {"none", kNone}});
+    augmentation.crop = parse_choice<train::CropKind>("--crop", read.text("crop"));
   if (read.given("flip")) {
     const std::string how = read.text("flip");
     augmentation.flip = parse_choice<bool>(
@@ -247,9 +168,9 @@ void set_defaults(TrainSettings& settings, bool low_rank) {
   }
   // Small images lose too much when they are cropped; photographs do not.
   constexpr size_t kSmall = 64;
-  const bool small = settings.mode == TrainingMode::kScratch && settings.shape.image_size <= kSmall;
+  const bool small = settings.mode == TrainingMode::kScratch && settings.model.image_size <= kSmall;
   s.batches.augmentation.crop = small ? train::CropKind::kPad : train::CropKind::kResized;
-  s.batches.augmentation.pad = std::max<size_t>(1, settings.shape.image_size / 8);
+  s.batches.augmentation.pad = std::max<size_t>(1, settings.model.image_size / 8);
 }
 
 /// Options of how a run starts, is observed and ends.
@@ -258,9 +179,7 @@ void parse_course(const Reader& read, TrainSettings& settings) {
   settings.batch_by_data = tuned && !read.given("batch");
   if (tuned) settings.head_start = HeadStart::kProbe;
   if (read.given("head-start"))
-    settings.head_start = parse_choice<HeadStart>(
-        "--head-start", read.text("head-start"),
-        {{"probe", HeadStart::kProbe}, {"random", HeadStart::kRandom}, {"keep", HeadStart::kKeep}});
+    settings.head_start = parse_choice<HeadStart>("--head-start", read.text("head-start"));
   read.count("patience", 1, kMany, settings.patience);
   read.count("folds", 2, 100, settings.folds);
   read.count("probe-layers", 1, 4096, settings.probe_layers);
@@ -285,17 +204,13 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
   settings.class_names = read.text("class-names");
   settings.from = read.text("from");
   settings.mode = training_mode(read);
-  if (settings.mode == TrainingMode::kProbe) check_probe_options(read);
+  check_option_modes(arguments, settings.mode);
   for (const char* name : {"teacher-share", "teacher-crops", "store-teacher", "teacher-classes"})
     if (read.given(name) && !read.given("teacher"))
       fail_usage("option '--", name, "' needs a teacher: --teacher MODEL");
-  settings.shape = parse_shape(read);
-  check_adapting_options(read, settings.mode);
+  settings.model = parse_model(read);
   set_defaults(settings, read.given("lora"));
-  if (read.given("init"))
-    settings.init = parse_choice<train::Start>(
-        "--init", read.text("init"),
-        {{"mimetic", train::Start::kMimetic}, {"plain", train::Start::kPlain}});
+  if (read.given("init")) settings.init = parse_choice<train::Start>("--init", read.text("init"));
   parse_learning(read, settings.training);
   parse_images(read, settings.training.batches);
   settings.teacher = read.text("teacher");
@@ -324,24 +239,24 @@ size_t batch_for(size_t images) {
   return batch;
 }
 
-ModelConfig new_model(const Shape& shape, size_t classes) {
+ModelConfig config_of(const NewModel& model, size_t classes) {
   ModelConfig c;
-  if (!shape.architecture.empty()) c = weights::config_of(shape.architecture);
-  const bool plain = shape.architecture.empty();
-  c.architecture = plain ? "vit_custom" : shape.architecture;
-  c.embedding.image_height = c.embedding.image_width = shape.image_size;
-  c.embedding.patch_height = c.embedding.patch_width = shape.patch;
-  c.encoder.width = shape.width;
-  c.encoder.depth = shape.depth;
+  if (!model.architecture.empty()) c = weights::config_of(model.architecture);
+  const bool plain = model.architecture.empty();
+  c.architecture = plain ? "vit_custom" : model.architecture;
+  c.embedding.image_height = c.embedding.image_width = model.image_size;
+  c.embedding.patch_height = c.embedding.patch_width = model.patch;
+  c.encoder.width = model.width;
+  c.encoder.depth = model.depth;
   if (plain || c.encoder.key_value_heads == c.encoder.heads)
-    c.encoder.key_value_heads = shape.heads;
-  c.encoder.heads = shape.heads;
+    c.encoder.key_value_heads = model.heads;
+  c.encoder.heads = model.heads;
   c.encoder.mlp_width =
-      static_cast<size_t>(std::lround(shape.mlp_ratio * static_cast<double>(shape.width)));
+      static_cast<size_t>(std::lround(model.mlp_ratio * static_cast<double>(model.width)));
   if (plain) {
-    c.embedding.prefix = shape.pooling == Pooling::kMean ? std::vector<PrefixToken>{}
+    c.embedding.prefix = model.pooling == Pooling::kMean ? std::vector<PrefixToken>{}
                                                          : std::vector{PrefixToken::kClass};
-    c.head.pooling = shape.pooling;
+    c.head.pooling = model.pooling;
   }
   c.head.classes = classes;
   c.embedding.position_grid = c.embedding.grid();
@@ -358,21 +273,27 @@ std::string keep_patches_text(const train::Settings& s) {
   return text.str();
 }
 
+template <NamedEnum Enum>
+std::string text_of(Enum value, Wording wording) {
+  if (wording == Wording::kNames) return std::string(vit::to_string(value));
+  return std::to_string(static_cast<int>(value));
+}
+
 }  // namespace
 
 std::string describe_run(const TrainSettings& settings, const ModelConfig& config,
-                         const data::Dataset& dataset) {
+                         const train::BatchSource& source, Wording wording) {
   const train::Settings& s = settings.training;
   const train::Augmentation& a = s.batches.augmentation;
   std::ostringstream text;
-  text << "from=" << settings.from << " how=" << static_cast<int>(settings.mode)
+  text << "from=" << settings.from << " how=" << text_of(settings.mode, wording)
        << " image=" << config.embedding.image_height << "x" << config.embedding.image_width
        << " patch=" << config.embedding.patch_height << " width=" << config.encoder.width
        << " depth=" << config.encoder.depth << " heads=" << config.encoder.heads
        << " mlp=" << config.encoder.mlp_width << " pooling=" << to_string(config.head.pooling)
-       << " classes=" << config.head.classes << " init=" << static_cast<int>(settings.init)
-       << " images=" << dataset.train.size() << " epochs=" << s.epochs << " batch=" << s.batch
-       << " lr=" << s.rate << " optimizer=" << static_cast<int>(s.optimizer)
+       << " classes=" << config.head.classes << " init=" << text_of(settings.init, wording)
+       << " images=" << source.dataset.train.size() << " epochs=" << s.epochs
+       << " batch=" << s.batch << " lr=" << s.rate << " optimizer=" << text_of(s.optimizer, wording)
        << " weight-decay=" << s.adam.weight_decay << " warmup=" << s.warmup_epochs
        << " clip=" << s.clip << " ema=" << s.average << " layer-decay=" << s.layer_decay
        << " drop-path=" << s.drop_path << " keep-patches=" << keep_patches_text(s)
@@ -381,19 +302,19 @@ std::string describe_run(const TrainSettings& settings, const ModelConfig& confi
        << " label-smoothing=" << s.batches.label_smoothing << " mixup=" << s.batches.mixing.mixup
        << " cutmix=" << s.batches.mixing.cutmix
        << " mix-probability=" << s.batches.mixing.probability
-       << " crop=" << static_cast<int>(a.crop) << " flip=" << a.flip << " jitter=" << a.jitter
+       << " crop=" << text_of(a.crop, wording) << " flip=" << a.flip << " jitter=" << a.jitter
        << " randaugment=" << a.operations << " magnitude=" << a.magnitude << " erase=" << a.erase
        << " teacher=" << settings.teacher << " teacher-share=" << settings.teacher_share
        << " teacher-crops=" << settings.teacher_crops
-       << " teacher-answers=" << (s.batches.teaching ? s.batches.teaching->table.hash() : 0)
+       << " teacher-answers=" << (source.teaching != nullptr ? source.teaching->table.hash() : 0)
        << (s.every_image ? " every-image=1" : "");
   if (settings.head_start == HeadStart::kProbe) text << " head-start=probe";
   if (settings.head_start == HeadStart::kKeep) text << " head-start=keep";
   if (s.batches.alternate_flips) text << " flips=alternating";
   if (s.low_rank != 0) text << " lora=" << s.low_rank;
-  if (s.balance != train::Balance::kNone) text << " balance=" << static_cast<int>(s.balance);
+  if (s.balance != train::Balance::kNone) text << " balance=" << text_of(s.balance, wording);
   if (settings.patience != 0) text << " patience=" << settings.patience;
-  text << " seed=" << s.batches.seed << " recipe=" << describe(s.batches.recipe);
+  text << " seed=" << s.batches.seed << " recipe=" << describe(source.recipe);
   return text.str();
 }
 

@@ -7,16 +7,23 @@
 
 #include "patch/image/image.h"
 #include "tools/cli/options.h"
+#include "vit/base/enum_names.h"
 #include "vit/train/initialize.h"
 #include "vit/train/trainer.h"
 
 namespace vit::tools {
 
+/// The numbers of the enumerators are part of the fingerprints of runs.
 enum class TrainingMode {
   kScratch,   ///< a new model
   kProbe,     ///< a new head on frozen features
   kFinetune,  ///< all weights of a model are trained further
 };
+constexpr auto enum_names(TrainingMode) {
+  using enum TrainingMode;
+  return std::to_array<EnumName<TrainingMode>>(
+      {{kScratch, "scratch"}, {kProbe, "probe"}, {kFinetune, "finetune"}});
+}
 
 /// The first classifier of a model that is trained further.
 enum class HeadStart {
@@ -24,9 +31,14 @@ enum class HeadStart {
   kProbe,  ///< fitted to the features of the untrained model
   kKeep,   ///< the model's own, for the same classes
 };
+constexpr auto enum_names(HeadStart) {
+  using enum HeadStart;
+  return std::to_array<EnumName<HeadStart>>(
+      {{kProbe, "probe"}, {kRandom, "random"}, {kKeep, "keep"}});
+}
 
-/// A new model.
-struct Shape {
+/// A new model, from scratch; of an existing one, what is asked to be different.
+struct NewModel {
   std::string architecture;  ///< empty: a plain ViT of the sizes below
   size_t image_size = 32;    ///< 0 for an existing model: its own size
   size_t patch = 4;
@@ -43,7 +55,7 @@ struct TrainSettings {
   std::filesystem::path class_names;  ///< names for the folders' classes; empty: the folders' own
   std::string from;
   TrainingMode mode = TrainingMode::kScratch;
-  Shape shape;
+  NewModel model;
   train::Start init = train::Start::kMimetic;
   train::Settings training;
   bool batch_by_data = false;                 ///< training.batch is chosen when the data is read
@@ -81,12 +93,16 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments);
 /// than large batches.
 size_t batch_for(size_t images);
 
-/// The configuration of a new model.
-ModelConfig new_model(const Shape& shape, size_t classes);
+ModelConfig config_of(const NewModel& model, size_t classes);
 
-/// All settings that affect the result of a run, as text: stored in the model file and compared by
-/// --resume.
+/// How the text of a run writes enumerators.
+enum class Wording {
+  kNames,    ///< for people
+  kNumbers,  ///< as all checkpoints have them in their fingerprints
+};
+/// All settings that affect the result of a run, as text: stored in the model file and, as numbers,
+/// compared by --resume.
 std::string describe_run(const TrainSettings& settings, const ModelConfig& config,
-                         const data::Dataset& dataset);
+                         const train::BatchSource& source, Wording wording);
 
 }  // namespace vit::tools

@@ -1,5 +1,6 @@
 #include "tools/train/teach.h"
 
+#include <memory>
 #include <mutex>
 
 #include "tools/cli/class_names.h"
@@ -8,7 +9,10 @@
 #include "tools/output/unicode.h"
 #include "tools/train/named_classes.h"
 #include "vit/base/hash.h"
+#include "vit/gradient/network.h"
 #include "vit/model/load.h"
+#include "vit/model/runner.h"
+#include "vit/train/evaluate.h"
 #include "vit/train/probe.h"
 #include "weights/checkpoint.h"
 #include "weights/store.h"
@@ -22,14 +26,14 @@ namespace fs = std::filesystem;
 constexpr size_t kKept = 16;
 
 /// A hash of everything that affects the inputs of the teacher.
-std::uint64_t fingerprint_of(const TrainSettings& settings, const data::Dataset& dataset) {
+std::uint64_t fingerprint_of(const TrainSettings& settings, const train::BatchSource& source) {
   const train::BatchRule& rule = settings.training.batches;
   const train::Augmentation& how = rule.augmentation;
   Hash hash;
-  hash.add(data::fingerprint(dataset));
+  hash.add(data::fingerprint(source.dataset));
   if (settings.teacher_crops == 0) return hash.value();
   hash.add(rule.seed);
-  hash.add(describe(rule.recipe));
+  hash.add(describe(source.recipe));
   hash.add(static_cast<std::uint64_t>(how.crop));
   hash.add(std::uint64_t{how.pad});
   hash.add_row(&how.least_area, 1);
@@ -59,24 +63,51 @@ std::vector<size_t> classes_of(const weights::Checkpoint& teacher, const TrainSe
   return classes;
 }
 
+/// The network of a teacher, or none if it has parts without backward pass, which the network does
+/// not know.
+std::optional<gradient::Network<float>> network_of(const weights::Checkpoint& checkpoint,
+                                                   const Recipe& recipe) {
+  const ModelConfig& config = checkpoint.config;
+  if (config.embedding.conv_stem || !gradient::without_backward_pass(config).empty()) return {};
+  return gradient::load_network<float>(checkpoint, recipe.crop_height, recipe.crop_width);
+}
+
+/// Identifies the weights of a model that has no network.
+std::uint64_t hash_of(const weights::Checkpoint& checkpoint) {
+  Hash hash;
+  std::vector<float> numbers;
+  for (const auto& [name, weight] : checkpoint.weights()) {
+    numbers.resize(weight.size());
+    weight.read_rows(0, weight.rows(), numbers.data());
+    hash.add(name);
+    hash.add_row(numbers.data(), numbers.size());
+  }
+  return hash.value();
+}
+
 class Teacher {
  public:
-  Teacher(const TrainSettings& settings, const data::Dataset& dataset)
+  Teacher(const TrainSettings& settings, const train::BatchSource& source)
       : settings_(settings),
-        dataset_(dataset),
+        source_(source),
         checkpoint_(weights::open(weights::find_model(settings.teacher))),
-        classes_(classes_of(checkpoint_, settings, dataset)),
+        classes_(classes_of(checkpoint_, settings, source.dataset)),
         recipe_(checkpoint_.recipe),
-        network_(
-            gradient::load_network<float>(checkpoint_, recipe_.crop_height, recipe_.crop_width)) {
+        network_(network_of(checkpoint_, recipe_)) {
     check_tokens(checkpoint_.config, kMostTokens, settings.teacher);
-    train::keep_margins(dataset.train, recipe_);
+    if (!network_)
+      model_ = load_model(checkpoint_,
+                          {.image_height = recipe_.crop_height, .image_width = recipe_.crop_width});
+    train::keep_margins(source.dataset.train, recipe_);
   }
 
   /// Depends on the model and on its matched classes.
   std::uint64_t hash() const {
     Hash hash;
-    hash.add_row(network_.numbers.data(), network_.numbers.size());
+    if (network_)
+      hash.add_row(network_->numbers.data(), network_->numbers.size());
+    else
+      hash.add(hash_of(checkpoint_));
     hash.add_row(classes_.data(), classes_.size());
     hash.add(describe(recipe_));
     return hash.value();
@@ -84,43 +115,56 @@ class Teacher {
 
   /// One pass over all images.
   void answer(train::TeacherTable& table, ThreadPool& pool) const {
-    const size_t crops = table.shape().crops, pass = table.finished();
+    const size_t count = source_.dataset.train.size(), crops = table.shape().crops,
+                 pass = table.finished();
     const std::string what = "teacher, pass " + std::to_string(pass + 1) + " of " +
                              std::to_string(table.shape().passes()) + ": image";
     ProgressLine line;
     std::mutex counting;  // the answers come from all threads
     size_t done = 0;
-    gradient::NetworkView<float> view(network_);
-    view.operands = settings_.training.operands;
-    train::answer_questions(
-        view, recipe_,
-        {.count = dataset_.train.size(),
-         .image =
-             [&](size_t i) {
-               const patch::Image& image = dataset_.train[i].image;
-               return crops == 0 ? image
-                                 : train::teacher_crop(image, settings_.training.batches, i, pass);
-             },
-         .answer =
-             [&](size_t i, std::span<const float> logits) {
-               std::vector<float> probabilities(classes_.size());
-               train::restricted_softmax(logits, classes_, probabilities);
-               table.set(i, probabilities);
-               const std::lock_guard lock(counting);
-               ++done;
-               line.update([&](size_t) { return count_text(what, done, dataset_.train.size()); });
-             }},
-        &pool);
+    const auto image = [&](size_t i, patch::Image& memory) -> const patch::Image& {
+      if (crops == 0) return source_.dataset.train[i].image;
+      return memory = train::teacher_crop(source_, settings_.training.batches, i, pass);
+    };
+    const auto answers = [&](size_t first, ConstMatrixView logits) {
+      for (size_t r = 0; r < logits.rows; ++r) {
+        std::vector<float> probabilities(classes_.size());
+        train::restricted_softmax(logits.row_span(r), classes_, probabilities);
+        table.set(first + r, probabilities);
+      }
+      const std::lock_guard lock(counting);
+      done += logits.rows;
+      line.update([&](size_t) { return count_text(what, done, count); });
+    };
+    ask({.count = count, .image = image, .answers = answers}, pool);
     table.finish_pass();
   }
 
  private:
+  void ask(const train::Questions& questions, ThreadPool& pool) const {
+    if (network_) {
+      const gradient::NetworkView<float> view(
+          *network_, {.numbers = network_->numbers, .operands = settings_.training.operands});
+      train::answer_questions(view, recipe_, questions, &pool);
+      return;
+    }
+    std::vector<std::unique_ptr<Runner>> runners(pool.size());
+    std::vector<patch::Image> memory(pool.size());
+    parallel_for(&pool, questions.count, [&](size_t i, size_t worker) {
+      auto& runner = runners[worker];
+      if (!runner) runner = std::make_unique<Runner>(*model_, recipe_);
+      const std::span<const float> logits = runner->logits(questions.image(i, memory[worker]));
+      questions.answers(i, {logits.data(), 1, logits.size()});
+    });
+  }
+
   const TrainSettings& settings_;
-  const data::Dataset& dataset_;
+  const train::BatchSource& source_;
   weights::Checkpoint checkpoint_;
   std::vector<size_t> classes_;
   Recipe recipe_;
-  gradient::Network<float> network_;
+  std::optional<gradient::Network<float>> network_;
+  std::optional<Model> model_;  ///< where there is no network
 };
 
 bool is_there(const std::string& model) {
@@ -151,14 +195,15 @@ void save_answers(const train::TeacherTable& table, const fs::path& path) {
 }  // namespace
 
 std::optional<train::Teaching> ask_teacher(const TrainSettings& settings,
-                                           const data::Dataset& dataset, ThreadPool& pool) {
+                                           const train::BatchSource& source, ThreadPool& pool) {
+  const data::Dataset& dataset = source.dataset;
   if (settings.teacher.empty()) return std::nullopt;
   const fs::path& path = settings.teacher_answers;
   train::Teaching teaching{stored_answers(path, {.images = dataset.train.size(),
                                                  .classes = dataset.labels.size(),
                                                  .crops = settings.teacher_crops,
                                                  .kept = std::min(kKept, dataset.labels.size()),
-                                                 .fingerprint = fingerprint_of(settings, dataset)}),
+                                                 .fingerprint = fingerprint_of(settings, source)}),
                            settings.teacher_share};
   train::TeacherTable& table = teaching.table;
   if (table.complete() && !is_there(settings.teacher)) {
@@ -166,7 +211,7 @@ std::optional<train::Teaching> ask_teacher(const TrainSettings& settings,
                   " are used");
     return teaching;
   }
-  const Teacher teacher(settings, dataset);
+  const Teacher teacher(settings, source);
   if (table.finished() > 0 && table.teacher() != teacher.hash())
     fail(path.string(), ": holds the answers of another teacher than ", settings.teacher,
          "; use another file, or remove this one");

@@ -7,9 +7,9 @@
 
 namespace vit::tools {
 
-/// None without a teacher. The settings' recipe and augmentation must be final: they
-/// affect the teacher's inputs. Throws an Error if the teacher lacks a class of the data.
+/// None without a teacher. The recipe must be final: it affects the teacher's crops. Throws an
+/// Error if the teacher lacks a class of the data.
 std::optional<train::Teaching> ask_teacher(const TrainSettings& settings,
-                                           const data::Dataset& dataset, ThreadPool& pool);
+                                           const train::BatchSource& source, ThreadPool& pool);
 
 }  // namespace vit::tools

@@ -4,6 +4,9 @@
 #include "tools/output/lock.h"
 #include "tools/output/terminal.h"
 #include "tools/train/adapt.h"
+#include "tools/train/data.h"
+#include "tools/train/look_ahead.h"
+#include "tools/train/probe.h"
 #include "tools/train/run.h"
 #include "tools/train/settings.h"
 #include "tools/train/teach.h"
@@ -60,38 +63,39 @@ void check_output(const TrainSettings& settings) {
          settings.data.string(), ": the files written with it would become classes");
 }
 
-int train_from_scratch(TrainSettings settings, ThreadPool& pool) {
-  const data::Dataset dataset = read_data(settings, settings.shape.image_size, pool);
-  const ModelConfig config = new_model(settings.shape, dataset.labels.size());
-  Recipe& recipe = settings.training.batches.recipe;
-  recipe = Recipe{};
-  recipe.resize_height = recipe.crop_height = settings.shape.image_size;
-  recipe.resize_width = recipe.crop_width = settings.shape.image_size;
+/// A new model.
+RunInput new_run(const TrainSettings& settings, ThreadPool& pool) {
+  const NewModel& model = settings.model;
+  data::Dataset dataset = read_data(settings, model.image_size, pool);
+  const ModelConfig config = config_of(model, dataset.labels.size());
+  Recipe recipe;
+  recipe.resize_height = recipe.crop_height = model.image_size;
+  recipe.resize_width = recipe.crop_width = model.image_size;
   recipe.crop_fraction = 1.0;
   data::measure_statistics(dataset, recipe);
   auto network = gradient::make_network<float>(config);
   train::initialize(network, settings.training.batches.seed, settings.init);
   write_output(std::to_string(network.layout.size()) + " parameters, " +
                std::to_string(config.embedding.tokens()) + " tokens\n");
-  const auto teaching = ask_teacher(settings, dataset, pool);
-  if (teaching) settings.training.batches.teaching = &*teaching;
-  return run_training(settings, std::move(network), {dataset}, pool);
+  std::optional<train::Teaching> teaching = ask_teacher(settings, {dataset, recipe}, pool);
+  return {.dataset = std::move(dataset),
+          .recipe = recipe,
+          .teaching = std::move(teaching),
+          .network = std::move(network)};
 }
 
 int run(const cxxopts::ParseResult& arguments) {
-  const TrainSettings settings = parse_train_settings(arguments);
+  TrainSettings settings = parse_train_settings(arguments);
   check_output(settings);
   const OutputLock lock(settings.output);
   ThreadPool pool(settings.threads);
-  switch (settings.mode) {
-    case TrainingMode::kScratch:
-      return train_from_scratch(settings, pool);
-    case TrainingMode::kProbe:
-      return train_probe(settings, pool);
-    case TrainingMode::kFinetune:
-      return train_finetune(settings, pool);
-  }
-  return 1;
+  if (settings.mode == TrainingMode::kProbe) return train_probe(settings, pool);
+  RunInput input = settings.mode == TrainingMode::kScratch ? new_run(settings, pool)
+                                                           : adapting_run(settings, pool);
+  if (settings.batch_by_data) settings.training.batch = batch_for(input.dataset.train.size());
+  if (!settings.preview.empty()) return write_preview(settings, input, pool);
+  if (settings.find_rate) return find_rate(settings, std::move(input), pool);
+  return run_training(settings, std::move(input), pool);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <numbers>
+#include <utility>
 
 namespace vit {
 
@@ -57,5 +58,11 @@ class Random {
 
   std::uint64_t state_ = 0;
 };
+
+/// All orders are equally likely (Fisher and Yates).
+template <typename Items>
+void shuffle(Random& random, Items& items) {
+  for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);
+}
 
 }  // namespace vit

@@ -102,7 +102,7 @@ void split(const DatasetOptions& options, Dataset& dataset) {
   std::vector<size_t> order(dataset.train.size());
   std::iota(order.begin(), order.end(), size_t{0});
   Random random({options.seed, 0x5eed});
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  shuffle(random, order);
   std::vector<size_t> left(dataset.labels.size());
   for (const Sample& sample : dataset.train) ++left[sample.label];
   for (size_t& count : left)

@@ -27,7 +27,7 @@ void linear(const LinearPart<T>& part, ConstView<T> x, View<T> y, bool accumulat
 /// dB += scale · dyᵀ · (x·Aᵀ), dA += scale · (dy·B)ᵀ · x.
 template <typename T>
 void low_rank_back(const LinearPart<T>& part, const Back<T>& back) {
-  const auto& [a, b] = part.low_rank;
+  const Parameter<T>&a = part.low_rank_a, &b = part.low_rank_b;
   const Product into{.operands = part.operands};
   const Product sum{
       .a = Transpose::kYes, .alpha = LowRankLayout::kScale, .beta = 1.0, .operands = part.operands};
@@ -45,7 +45,7 @@ void linear_back(const LinearPart<T>& part, const Back<T>& back) {
   if (!dweight.empty())
     multiply(back.dy, back.x, dweight,
              {.a = Transpose::kYes, .beta = 1.0, .operands = part.operands}, part.isa);
-  if (!part.low_rank.empty()) low_rank_back<T>(part, back);
+  if (!part.low_rank_a.empty()) low_rank_back<T>(part, back);
   if (!dbias.empty()) add_column_sums<T>(back.dy, dbias, part.isa);
   if (!back.dx.empty())
     multiply(back.dy, part.weight.value, back.dx,

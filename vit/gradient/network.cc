@@ -74,25 +74,28 @@ void fit_bias_grid(ModelConfig& config) {
 }
 
 template <typename T>
-ModelParts<T> parts_of(const NetworkView<T>& network, T* gradients) {
-  ModelParts<T> parts = bind_parts<T>(network.config, network.layout,
-                                      {network.numbers.data(), gradients, network.low_rank,
-                                       network.learned.data(), network.operands, network.isa});
-  if (!network.fixed_positions.empty()) parts.embedding.positions = {network.fixed_positions, {}};
-  return parts;
-}
-
-template <typename T>
-Block<T> block_of(const ModelConfig& config, const ModelParts<T>& parts, const Trace<T>& trace,
-                  size_t layer) {
-  return {.kind = config.encoder.block,
-          .branches = parts.blocks[layer],
+Block<T> block_of(const NetworkView<T>& network, const Trace<T>& trace, size_t layer) {
+  return {.kind = network.config.encoder.block,
+          .branches = network.parts.blocks[layer],
           .paths = trace.paths.empty() ? trace.paths : trace.paths.row_range(2 * layer, 2),
           .images = trace.head.images,
           .kept_patches = trace.embedding.kept_patches};
 }
 
 }  // namespace
+
+template <typename T>
+NetworkView<T>::NetworkView(const Network<T>& network, const ModelRows<T>& of)
+    : config(network.config),
+      layout(network.layout),
+      rows(of),
+      parts(bind_parts<T>(config, layout, rows)) {
+  assert(rows.numbers.size() == layout.size());
+  assert(rows.gradients.empty() ||
+         rows.gradients.size() ==
+             (rows.low_rank != nullptr ? rows.low_rank->size() : layout.size()));
+  if (!network.fixed_positions.empty()) parts.embedding.positions = {network.fixed_positions, {}};
+}
 
 template <typename T>
 Network<T> make_network(const ModelConfig& config) {
@@ -111,8 +114,10 @@ Network<T> make_network(const ModelConfig& config) {
 
 template <typename T>
 Network<T> load_network(const weights::Checkpoint& checkpoint, size_t image_height,
-                        size_t image_width) {
-  ModelConfig config = checkpoint.config;
+                        size_t image_width, const std::optional<HeadConfig>& head) {
+  ModelConfig stored = checkpoint.config;
+  if (head) stored.head = *head;
+  ModelConfig config = stored;
   if (image_height != 0) config.embedding.image_height = image_height;
   if (image_width != 0) config.embedding.image_width = image_width;
   patch::patch_grid(config.embedding.image_height, config.embedding.image_width,
@@ -123,7 +128,7 @@ Network<T> load_network(const weights::Checkpoint& checkpoint, size_t image_heig
   fit_bias_grid(config);
   validate(config, checkpoint.path);
   require_differentiable(config, checkpoint.path);
-  weights::check_tensors(checkpoint.config, checkpoint.weights(), checkpoint.path);
+  weights::check_tensors(stored, checkpoint.weights(), checkpoint.path);
   Network<T> network = blank_network<T>(config, Layout(config, [&](std::string_view name) {
                                           return checkpoint.find(name) != nullptr;
                                         }));
@@ -142,7 +147,7 @@ ConstView<T> forward(const NetworkView<T>& network, const Batch<T>& batch, Trace
          (batch.kept.empty() ? batch.images * c.embedding.grid().count() : batch.kept.size()));
   assert(batch.paths.empty() ||
          (batch.paths.rows == 2 * c.encoder.depth && batch.paths.cols == batch.images));
-  const ModelParts<T> parts = parts_of<T>(network, nullptr);
+  const ModelParts<T>& parts = network.parts;
   trace.paths = batch.paths;
   trace.embedding.patches = batch.patches;
   trace.embedding.kept_patches = batch.kept;
@@ -155,7 +160,7 @@ ConstView<T> forward(const NetworkView<T>& network, const Batch<T>& batch, Trace
   const View<T> tokens = trace.head.tokens;
   embed<T>(parts.embedding, trace.embedding, tokens);
   for (size_t layer = 0; layer < c.encoder.depth; ++layer)
-    forward<T>(block_of(c, parts, trace, layer), trace.blocks[layer], tokens);
+    forward<T>(block_of(network, trace, layer), trace.blocks[layer], tokens);
   for (size_t layer = c.first_pooled_layer(); layer + 1 < c.encoder.depth; ++layer)
     trace.head.earlier[layer - c.first_pooled_layer()].tokens =
         trace.blocks[layer + 1].front().attention_step.x.view();  // what the next block read
@@ -165,13 +170,9 @@ ConstView<T> forward(const NetworkView<T>& network, const Batch<T>& batch, Trace
 
 template <typename T>
 void backward(const NetworkView<T>& network, Trace<T>& trace, ConstView<T> dlogits,
-              const Wanted<T>& wanted, const BackwardTaps<T>* taps) {
+              View<T> dpatches, const BackwardTaps<T>* taps) {
   const ModelConfig& c = network.config;
-  assert(wanted.parameters.empty() ||
-         wanted.parameters.size() ==
-             (network.low_rank != nullptr ? network.low_rank->size() : network.layout.size()));
-  const ModelParts<T> parts =
-      parts_of<T>(network, wanted.parameters.empty() ? nullptr : wanted.parameters.data());
+  const ModelParts<T>& parts = network.parts;
   answer_back<T>(parts.head, trace.head, trace.d_head, dlogits,
                  taps == nullptr ? AttentionHook<T>{} : taps->pooling);
   const View<T> gradient = trace.d_head.tokens;
@@ -184,23 +185,27 @@ void backward(const NetworkView<T>& network, Trace<T>& trace, ConstView<T> dlogi
         tap.layer = layer;
         taps->attention(tap);
       };
-    backward<T>(block_of(c, parts, trace, layer), trace.blocks[layer], trace.d_branch, gradient,
+    backward<T>(block_of(network, trace, layer), trace.blocks[layer], trace.d_branch, gradient,
                 hook);
   }
-  if (wanted.parameters.empty() && wanted.patches.empty()) return;
-  embed_back<T>(parts.embedding, trace.embedding, trace.d_embedding, gradient, wanted.patches);
+  if (network.rows.gradients.empty() && dpatches.empty()) return;
+  embed_back<T>(parts.embedding, trace.embedding, trace.d_embedding, gradient, dpatches);
 }
 
+template struct NetworkView<float>;
+template struct NetworkView<double>;
 template Network<float> make_network(const ModelConfig&);
 template Network<double> make_network(const ModelConfig&);
-template Network<float> load_network(const weights::Checkpoint&, size_t, size_t);
-template Network<double> load_network(const weights::Checkpoint&, size_t, size_t);
+template Network<float> load_network(const weights::Checkpoint&, size_t, size_t,
+                                     const std::optional<HeadConfig>&);
+template Network<double> load_network(const weights::Checkpoint&, size_t, size_t,
+                                      const std::optional<HeadConfig>&);
 template ConstView<float> forward(const NetworkView<float>&, const Batch<float>&, Trace<float>&);
 template ConstView<double> forward(const NetworkView<double>&, const Batch<double>&,
                                    Trace<double>&);
-template void backward(const NetworkView<float>&, Trace<float>&, ConstView<float>,
-                       const Wanted<float>&, const BackwardTaps<float>*);
-template void backward(const NetworkView<double>&, Trace<double>&, ConstView<double>,
-                       const Wanted<double>&, const BackwardTaps<double>*);
+template void backward(const NetworkView<float>&, Trace<float>&, ConstView<float>, View<float>,
+                       const BackwardTaps<float>*);
+template void backward(const NetworkView<double>&, Trace<double>&, ConstView<double>, View<double>,
+                       const BackwardTaps<double>*);
 
 }  // namespace vit::gradient

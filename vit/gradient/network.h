@@ -2,6 +2,7 @@
 /// for the tests of its gradients.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "vit/gradient/embedding.h"
 #include "vit/gradient/head.h"
 #include "vit/gradient/layout.h"
+#include "vit/gradient/parts.h"
 #include "weights/checkpoint.h"
 
 namespace vit::gradient {
@@ -22,26 +24,19 @@ struct Network {
   Numbers<T> fixed_positions{};  ///< a sinusoidal table, where the model has one
 };
 
-/// A model whose numbers may be another's, as in training: the weights or their running average.
+/// A model that runs on these rows, as in training: on the weights or on their running average. The
+/// tensors are bound to the rows once, here. Threads may share it if it has no gradients.
 template <typename T>
 struct NetworkView {
   const ModelConfig& config;
   const Layout& layout;
-  std::span<const T> numbers;
-  ConstView<T> fixed_positions;
-  /// If not null, `learned` is merged into `numbers`, and gradients are rows of this layout.
-  const LowRankLayout* low_rank = nullptr;
-  std::span<const T> learned{};
-  Operands operands = Operands::kF32;  ///< of the products
-  Isa isa = active_isa();              ///< of all kernels, in float
+  ModelRows<T> rows;
+  ModelParts<T> parts;
 
   NetworkView(const Network<T>& network)  // NOLINT: a network is a view of itself
-      : NetworkView(network, network.numbers) {}
-  NetworkView(const Network<T>& network, std::span<const T> other)
-      : config(network.config),
-        layout(network.layout),
-        numbers(other),
-        fixed_positions(network.fixed_positions) {}
+      : NetworkView(network, {.numbers = network.numbers}) {}
+  /// `network` and the rows must outlive it; its own numbers are not looked at.
+  NetworkView(const Network<T>& network, const ModelRows<T>& of);
 };
 
 /// All numbers zero. Throws an Error if the configuration has no backward pass.
@@ -49,9 +44,10 @@ template <typename T>
 Network<T> make_network(const ModelConfig& config);
 
 /// The checkpoint's weights. Another image size than its own (0: its own) resamples the positions.
+/// `head`: instead of the checkpoint's own, out of the same tensors.
 template <typename T>
 Network<T> load_network(const weights::Checkpoint& checkpoint, size_t image_height = 0,
-                        size_t image_width = 0);
+                        size_t image_width = 0, const std::optional<HeadConfig>& head = {});
 
 /// Images of one size, ready for the model.
 template <typename T>
@@ -88,18 +84,10 @@ struct BackwardTaps {
   AttentionHook<T> pooling{};  ///< the attention pool's own, or the class layers', last layer first
 };
 
-/// What backward() is to produce besides what its taps see.
-template <typename T>
-struct Wanted {
-  /// Gradients are added here, in the order of the layout (of low_rank, if there is one); empty:
-  /// none.
-  std::span<T> parameters{};
-  View<T> patches{};  ///< [B·N, 3·P·P], overwritten; empty: none
-};
-
-/// From `dlogits` [B, outputs], the gradient at the logits of the forward() before it.
+/// From `dlogits` [B, outputs], the gradient at the logits of the forward() before it. Adds to the
+/// gradients of the view, and fills `dpatches` [B·N, 3·P·P] unless that is empty.
 template <typename T>
 void backward(const NetworkView<T>& network, Trace<T>& trace, ConstView<T> dlogits,
-              const Wanted<T>& wanted, const BackwardTaps<T>* taps = nullptr);
+              View<T> dpatches = {}, const BackwardTaps<T>* taps = nullptr);
 
 }  // namespace vit::gradient

@@ -20,27 +20,16 @@ struct Scope {
   Parameter<T> matrix(const std::string& name) const {
     const Slot* slot = layout.find(path(name));
     if (slot == nullptr) return {};
-    Parameter<T> parameter{{rows.numbers + slot->offset, slot->rows, slot->cols}, {}};
-    if (rows.gradients == nullptr) return parameter;
+    Parameter<T> parameter{{rows.numbers.data() + slot->offset, slot->rows, slot->cols}, {}};
+    if (rows.gradients.empty()) return parameter;
     size_t offset = slot->offset;
     if (rows.low_rank != nullptr) {
       const LowRankSlot* learns = rows.low_rank->find(path(name));
       if (learns == nullptr || learns->rank != 0) return parameter;
       offset = learns->offset;
     }
-    parameter.gradient = {rows.gradients + offset, slot->rows, slot->cols};
+    parameter.gradient = {rows.gradients.data() + offset, slot->rows, slot->cols};
     return parameter;
-  }
-  LowRankPart<T> low_rank(const std::string& name) const {
-    if (rows.low_rank == nullptr || rows.gradients == nullptr) return {};
-    const LowRankSlot* slot = rows.low_rank->find(path(name));
-    if (slot == nullptr || slot->rank == 0) return {};
-    const auto at = [&](size_t offset, size_t matrix_rows, size_t cols) {
-      return Parameter<T>{{rows.learned + offset, matrix_rows, cols},
-                          {rows.gradients + offset, matrix_rows, cols}};
-    };
-    return {at(slot->offset, slot->rank, slot->full.cols),
-            at(slot->b_offset(), slot->full.rows, slot->rank)};
   }
   Parameter<T> vector(const std::string& name) const {
     const auto [value, gradient] = matrix(name);
@@ -50,8 +39,20 @@ struct Scope {
   }
   LinearPart<T> linear(const std::string& name) const {
     const Scope below = *this / name;
-    return {below.matrix("weight"), below.vector("bias"), below.low_rank("weight"), rows.operands,
-            rows.isa};
+    LinearPart<T> part{.weight = below.matrix("weight"),
+                       .bias = below.vector("bias"),
+                       .operands = rows.operands,
+                       .isa = rows.isa};
+    if (rows.low_rank == nullptr || rows.gradients.empty()) return part;
+    const LowRankSlot* slot = rows.low_rank->find(below.path("weight"));
+    if (slot == nullptr || slot->rank == 0) return part;
+    const auto at = [&](size_t offset, size_t matrix_rows, size_t cols) {
+      return Parameter<T>{{rows.learned.data() + offset, matrix_rows, cols},
+                          {rows.gradients.data() + offset, matrix_rows, cols}};
+    };
+    part.low_rank_a = at(slot->offset, slot->rank, slot->full.cols);
+    part.low_rank_b = at(slot->b_offset(), slot->full.rows, slot->rank);
+    return part;
   }
   NormPart<T> norm(const std::string& name) const {
     const Scope below = *this / name;

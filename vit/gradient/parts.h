@@ -2,6 +2,7 @@
 /// another. Each part also holds the few constants of the configuration that its mathematics needs.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "vit/gradient/layout.h"
@@ -21,20 +22,13 @@ struct Parameter {
   bool empty() const { return value.empty(); }
 };
 
-/// What a frozen matrix learns: scale · B · A is part of its value already.
-template <typename T>
-struct LowRankPart {
-  Parameter<T> a{};  ///< [rank, in]
-  Parameter<T> b{};  ///< [out, rank]
-
-  bool empty() const { return a.empty(); }
-};
-
 template <typename T>
 struct LinearPart {
   Parameter<T> weight{};  ///< [out, in]
   Parameter<T> bias{};
-  LowRankPart<T> low_rank{};
+  /// What a frozen matrix learns, where that is wanted: scale · B · A is part of its value already.
+  Parameter<T> low_rank_a{};           ///< [rank, in]
+  Parameter<T> low_rank_b{};           ///< [out, rank]
   Operands operands = Operands::kF32;  ///< of its products
   Isa isa = active_isa();              ///< of its kernels, in float
 };
@@ -186,14 +180,16 @@ struct ModelParts {
   HeadPart<T> head;
 };
 
-/// The rows that the tensors of a model are views of.
+/// The rows that the tensors of a model are views of, and how it computes.
 template <typename T>
 struct ModelRows {
-  const T* numbers;
-  T* gradients = nullptr;  ///< null: none is wanted
-  /// If not null, `gradients` is a row of this layout, and `learned` are its numbers.
+  std::span<const T> numbers;
+  /// What backward() adds to, in the order of the layout (of low_rank, if there is one); empty: no
+  /// gradient of a parameter is wanted, which halves the cost.
+  std::span<T> gradients{};
+  /// If not null, `learned` are the numbers of this layout, merged into `numbers`.
   const LowRankLayout* low_rank = nullptr;
-  const T* learned = nullptr;
+  std::span<const T> learned{};
   Operands operands = Operands::kF32;  ///< of the products
   Isa isa = active_isa();              ///< of all kernels, in float
 };

@@ -95,10 +95,12 @@ Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& optio
   if (options.image_height != 0) c.embedding.image_height = options.image_height;
   if (options.image_width != 0) c.embedding.image_width = options.image_width;
   if (options.positions) c.embedding.position_resampling = *options.positions;
+  ModelConfig stored = checkpoint.config;
+  if (options.head) stored.head = c.head = *options.head;
   validate(c, checkpoint.path);
   check_tokens(c, options.most_tokens, checkpoint.path);
 
-  weights::check_tensors(checkpoint.config, checkpoint.weights(), checkpoint.path);
+  weights::check_tensors(stored, checkpoint.weights(), checkpoint.path);
   const WeightScope weights(checkpoint);
   model.embedding = bind_embedding(weights, c, stored_positions(checkpoint));
   const WeightScope blocks = weights.in(options.precision) / "blocks";

@@ -16,6 +16,9 @@ struct LoadOptions {
   /// Of the blocks' linear layers; unset: 8 bits where they are stored so. Patch projection,
   /// attention, norms and classifier stay in float.
   std::optional<Precision> precision{};
+  /// Of a model to read features from: what it reads instead of the checkpoint's own head, out of
+  /// the same tensors.
+  std::optional<HeadConfig> head{};
   size_t most_tokens = kMostTokens;  ///< a model of more is refused
 };
 

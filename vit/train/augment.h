@@ -4,17 +4,23 @@
 #include <optional>
 
 #include "patch/image/image.h"
+#include "vit/base/enum_names.h"
 #include "vit/base/matrix.h"
 #include "vit/base/random.h"
 #include "vit/base/recipe.h"
 
 namespace vit::train {
 
+/// The numbers of the enumerators are part of the fingerprints of runs.
 enum class CropKind {
   kNone,     ///< as the recipe places it
   kPad,      ///< shifted by up to `pad` pixels, the border mirrored: small images
   kResized,  ///< a random part of the image at the model's size: photographs
 };
+constexpr auto enum_names(CropKind) {
+  using enum CropKind;
+  return std::to_array<EnumName<CropKind>>({{kPad, "pad"}, {kResized, "resized"}, {kNone, "none"}});
+}
 
 struct Augmentation {
   CropKind crop = CropKind::kPad;

@@ -50,36 +50,43 @@ Augmentation augmentation_of(const BatchRule& rule, size_t image, std::uint64_t 
 
 }  // namespace
 
-patch::Image teacher_crop(const patch::Image& image, const BatchRule& rule, size_t index,
+patch::Image teacher_crop(const BatchSource& source, const BatchRule& rule, size_t image,
                           size_t crop) {
-  Random random({rule.seed, kCropStream, crop, index});
-  return draw_crop(image, rule.recipe, augmentation_of(rule, index, crop), random);
+  Random random({rule.seed, kCropStream, crop, image});
+  return draw_crop(source.dataset.train[image].image, source.recipe,
+                   augmentation_of(rule, image, crop), random);
 }
 
-BatchMaker::BatchMaker(const data::Dataset& dataset, const ModelConfig& config,
-                       const BatchRule& rule)
-    : dataset_(dataset), config_(config), rule_(rule) {
+std::vector<size_t> labels_of(std::span<const data::Sample> samples) {
+  std::vector<size_t> labels;
+  labels.reserve(samples.size());
+  for (const data::Sample& sample : samples) labels.push_back(sample.label);
+  return labels;
+}
+
+BatchMaker::BatchMaker(const BatchSource& source, const ModelConfig& config, const BatchRule& rule)
+    : source_(source), config_(config), rule_(rule) {
   check_learns(config);
 }
 
-void BatchMaker::draw(std::span<const size_t> indices, std::uint64_t epoch, size_t i) {
-  const size_t image = indices[i] % dataset_.train.size();
-  const data::Sample& sample = dataset_.train[image];
-  Random random({rule_.seed, kImageStream, epoch, indices[i]});
+void BatchMaker::draw(const Draw& draw, std::uint64_t epoch, size_t i) {
+  const data::Sample& sample = source_.dataset.train[draw.image];
+  const Recipe& recipe = source_.recipe;
+  Random random({rule_.seed, kImageStream, epoch, key_of(draw)});
   const MatrixView planes = as_planes(drawn_.view().row(i), config_);
   const std::span<float> target = labels_.view().row_span(i);
   set_label(sample.label, rule_.label_smoothing, target);
-  const Augmentation how = augmentation_of(rule_, image, epoch);
-  if (rule_.teaching == nullptr) return augment(sample.image, rule_.recipe, how, random, planes);
-  const TeacherTable& table = rule_.teaching->table;
+  const Augmentation how = augmentation_of(rule_, draw.image, epoch);
+  if (source_.teaching == nullptr) return augment(sample.image, recipe, how, random, planes);
+  const TeacherTable& table = source_.teaching->table;
   if (table.shape().crops == 0)
-    augment(sample.image, rule_.recipe, how, random, planes);
+    augment(sample.image, recipe, how, random, planes);
   else  // what the teacher saw
-    finish_crop(teacher_crop(sample.image, rule_, image, table.crop_of(epoch)), rule_.recipe, how,
-                random, planes);
+    finish_crop(teacher_crop(source_, rule_, draw.image, table.crop_of(epoch)), recipe, how, random,
+                planes);
   const std::span<float> opinion = opinions_.view().row_span(i);
-  table.get(epoch, image, opinion);
-  blend(opinion, rule_.teaching->share, target);
+  table.get(epoch, draw.image, opinion);
+  blend(opinion, source_.teaching->share, target);
 }
 
 /// Image i takes part of its mirror image in the batch.
@@ -102,27 +109,26 @@ void BatchMaker::mix(const Mixture& mixture, size_t i) {
                   patches_.view().row_range(i * patches, patches));
 }
 
-void BatchMaker::make(std::span<const size_t> indices, std::uint64_t epoch, ThreadPool* pool) {
-  images_ = indices.size();
+void BatchMaker::make(std::span<const Draw> draws, std::uint64_t epoch, ThreadPool* pool) {
+  images_ = draws.size();
   if (drawn_.rows() < images_) {
     const size_t pixels =
         config_.embedding.channels * config_.embedding.image_height * config_.embedding.image_width;
     drawn_ = Matrix(images_, pixels);
     mixed_ = Matrix(images_, pixels);
-    labels_ = Matrix(images_, dataset_.labels.size());
-    if (rule_.teaching != nullptr) opinions_ = Matrix(images_, dataset_.labels.size());
-    targets_ = Matrix(images_, dataset_.labels.size());
+    labels_ = Matrix(images_, source_.dataset.labels.size());
+    if (source_.teaching != nullptr) opinions_ = Matrix(images_, source_.dataset.labels.size());
+    targets_ = Matrix(images_, source_.dataset.labels.size());
     patches_ = Matrix(images_ * config_.embedding.grid().count(), config_.embedding.patch_size());
   }
-  parallel_for(pool, images_, [&](size_t i, size_t) { draw(indices, epoch, i); });
-
-  const Mixture mixture = draw_mixture(indices.front(), epoch);
+  parallel_for(pool, images_, [&](size_t i, size_t) { draw(draws[i], epoch, i); });
+  const Mixture mixture = draw_mixture(draws.front(), epoch);
   parallel_for(pool, images_, [&](size_t i, size_t) { mix(mixture, i); });
 }
 
-BatchMaker::Mixture BatchMaker::draw_mixture(size_t first_index, std::uint64_t epoch) const {
+BatchMaker::Mixture BatchMaker::draw_mixture(const Draw& first, std::uint64_t epoch) const {
   const Mixing& mixing = rule_.mixing;
-  Random random({rule_.seed, kMixStream, epoch, first_index});
+  Random random({rule_.seed, kMixStream, epoch, key_of(first)});
   if ((mixing.mixup <= 0.0 && mixing.cutmix <= 0.0) || !random.chance(mixing.probability))
     return {};
   const bool boxes = mixing.mixup <= 0.0 || (mixing.cutmix > 0.0 && random.chance(0.5));

@@ -1,6 +1,8 @@
 /// Samples to what a network reads: augmented, mixed with each other, cut into patches.
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -18,21 +20,39 @@ struct Mixing {
   double probability = 1.0;
 };
 
+/// What batches are made of. `dataset` and `teaching` must outlive what is made from it.
+struct BatchSource {
+  const data::Dataset& dataset;
+  Recipe recipe{};
+  const Teaching* teaching = nullptr;  ///< null: none; its table is complete
+};
+
 /// How targets and pixels are made.
 struct BatchRule {
-  Recipe recipe;
   Augmentation augmentation;
   /// An image is mirrored in every other epoch instead of by chance; a drawn half begins with it.
   bool alternate_flips = false;
   Mixing mixing;
   double label_smoothing = 0.1;
-  const Teaching* teaching = nullptr;  ///< its table is complete
   std::uint64_t seed = 0;
 };
 
-/// The crop that a teacher is shown: one of as many as its table has per image.
-patch::Image teacher_crop(const patch::Image& image, const BatchRule& rule, size_t index,
+/// An image of a batch. Those that an epoch shows again have other random numbers each time.
+struct Draw {
+  size_t image = 0;   ///< of the training images
+  size_t repeat = 0;  ///< how often the epoch had it before
+
+  /// What its random numbers depend on. `images`: how many there are.
+  std::uint64_t key(size_t images) const { return image + repeat * images; }
+  auto operator<=>(const Draw&) const = default;
+};
+
+/// The crop of a training image that a teacher is shown: one of as many as its table has per image.
+patch::Image teacher_crop(const BatchSource& source, const BatchRule& rule, size_t image,
                           size_t crop);
+
+/// The label of each sample.
+std::vector<size_t> labels_of(std::span<const data::Sample> samples);
 
 /// A rectangle of an image, in pixels.
 struct Box {
@@ -45,11 +65,10 @@ struct Box {
 /// The same seed, epoch and samples give the same batch, whatever the workers.
 class BatchMaker {
  public:
-  BatchMaker(const data::Dataset& dataset, const ModelConfig& config, const BatchRule& rule);
+  /// `config` and `rule` must outlive it.
+  BatchMaker(const BatchSource& source, const ModelConfig& config, const BatchRule& rule);
 
-  /// `indices` of training images. Adding the number of them gives the same image with other random
-  /// numbers, for images that come several times in an epoch.
-  void make(std::span<const size_t> indices, std::uint64_t epoch, ThreadPool* pool);
+  void make(std::span<const Draw> draws, std::uint64_t epoch, ThreadPool* pool);
 
   size_t images() const { return images_; }
   /// [count·N, 3·P·P], from the `first` image on.
@@ -58,17 +77,18 @@ class BatchMaker {
   ConstMatrixView targets(size_t first, size_t count) const;
 
  private:
-  void draw(std::span<const size_t> indices, std::uint64_t epoch, size_t i);
+  std::uint64_t key_of(const Draw& draw) const { return draw.key(source_.dataset.train.size()); }
+  void draw(const Draw& draw, std::uint64_t epoch, size_t i);
   /// What all images of a batch take from their partners: a share, as a mixture or as a box.
   struct Mixture {
     double share = 0.0;
     Box box{};  // no rows: a mixture
   };
-  Mixture draw_mixture(size_t first_index, std::uint64_t epoch) const;
+  Mixture draw_mixture(const Draw& first, std::uint64_t epoch) const;
   void mix(const Mixture& mixture, size_t i);
   void paste(std::span<const float> from, const Box& box, std::span<float> to) const;
 
-  const data::Dataset& dataset_;
+  BatchSource source_;
   const ModelConfig& config_;
   const BatchRule& rule_;
   size_t images_ = 0;

@@ -1,6 +1,10 @@
+#include "vit/train/evaluate.h"
+
 #include <algorithm>
 
-#include "vit/train/trainer.h"
+#include "vit/base/thread_pool.h"
+#include "vit/train/batch.h"
+#include "vit/train/loss.h"
 
 namespace vit::train {
 namespace {
@@ -9,31 +13,18 @@ namespace {
 struct Worker {
   gradient::Trace<float> trace;
   PatchScratch scratch;
+  patch::Image image;
   Matrix patches;
 };
 
-struct Chunk {
-  std::span<const data::Sample> samples;
-  std::span<size_t> predictions;
-};
-
-LossSum evaluate_chunk(const gradient::NetworkView<float>& network, const Recipe& recipe,
-                       const Chunk& chunk, Worker& worker) {
-  const ModelConfig& config = network.config;
-  const size_t each = config.embedding.grid().count(), count = chunk.samples.size();
-  Matrix targets(count, config.head.classes);
-  for (size_t i = 0; i < count; ++i) {
-    make_patches(chunk.samples[i].image, recipe, config, worker.scratch,
-                 worker.patches.view().row_range(i * each, each));
-    set_label(chunk.samples[i].label, 0.0, targets.view().row_span(i));
-  }
-  const ConstMatrixView logits = gradient::forward<float>(
-      network, {.patches = worker.patches.view().row_range(0, count * each), .images = count},
-      worker.trace);
-  for (size_t i = 0; i < count; ++i) {
+/// Finds the most likely classes of some samples, and how wrong that is.
+LossSum mark(ConstMatrixView logits, std::span<const data::Sample> samples,
+             std::span<size_t> predictions) {
+  Matrix targets(logits.rows, logits.cols);
+  for (size_t i = 0; i < logits.rows; ++i) {
+    set_label(samples[i].label, 0.0, targets.view().row_span(i));
     const auto row = logits.row_span(i);
-    chunk.predictions[i] =
-        static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+    predictions[i] = static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin());
   }
   return cross_entropy(logits, targets, 1.0, {});
 }
@@ -45,52 +36,53 @@ size_t images_at_once(size_t tokens, Operands operands) {
   return std::max<size_t>(1, rows / tokens);
 }
 
-void answer_questions(const gradient::NetworkView<float>& network, const Recipe& recipe,
+bool answer_questions(const gradient::NetworkView<float>& network, const Recipe& recipe,
                       const Questions& questions, ThreadPool* pool) {
   const auto& embedding = network.config.embedding;
-  const size_t together = images_at_once(embedding.tokens(), network.operands);
+  const size_t together = images_at_once(embedding.tokens(), network.rows.operands);
   const size_t each = embedding.grid().count();
   std::vector<Worker> workers(pool == nullptr ? 1 : pool->size());
   for (Worker& worker : workers) worker.patches = Matrix(together * each, embedding.patch_size());
-  parallel_for(pool, (questions.count + together - 1) / together, [&](size_t chunk, size_t at) {
+  std::atomic<bool> stopped{false};
+  parallel_for(pool, (questions.count + together - 1) / together, [&](size_t group, size_t at) {
+    if (questions.stop != nullptr && *questions.stop) stopped = true;
+    if (stopped) return;
     Worker& worker = workers[at];
-    const size_t first = chunk * together, count = std::min(together, questions.count - first);
+    const size_t first = group * together, count = std::min(together, questions.count - first);
     for (size_t i = 0; i < count; ++i)
-      make_patches(questions.image(first + i), recipe, network.config, worker.scratch,
+      make_patches(questions.image(first + i, worker.image), recipe, network.config, worker.scratch,
                    worker.patches.view().row_range(i * each, each));
-    const ConstMatrixView logits = gradient::forward<float>(
-        network, {.patches = worker.patches.view().row_range(0, count * each), .images = count},
-        worker.trace);
-    for (size_t i = 0; i < count; ++i) questions.answer(first + i, logits.row_span(i));
+    questions.answers(
+        first,
+        gradient::forward<float>(
+            network, {.patches = worker.patches.view().row_range(0, count * each), .images = count},
+            worker.trace));
   });
+  return !stopped;
 }
 
 Score evaluate(const gradient::NetworkView<float>& network,
                const std::vector<data::Sample>& samples, const Recipe& recipe, ThreadPool* pool,
                const std::atomic<bool>* stop) {
-  const size_t together = images_at_once(network.config.embedding.tokens(), network.operands);
-  std::vector<Worker> workers(pool == nullptr ? 1 : pool->size());
-  for (Worker& worker : workers)
-    worker.patches = Matrix(together * network.config.embedding.grid().count(),
-                            network.config.embedding.patch_size());
   Score score;
   score.predictions.resize(samples.size());
-  std::atomic<bool> stopped{false};
-  std::vector<LossSum> sums((samples.size() + together - 1) / together);
-  parallel_for(pool, sums.size(), [&](size_t i, size_t worker) {
-    if (stop != nullptr && *stop) stopped = true;
-    if (stopped) return;
-    const size_t first = i * together, count = std::min(together, samples.size() - first);
-    const Chunk chunk{std::span(samples).subspan(first, count),
-                      std::span(score.predictions).subspan(first, count)};
-    sums[i] = evaluate_chunk(network, recipe, chunk, workers[worker]);
-  });
+  std::vector<LossSum> sums(samples.size());  // of each group, at its first sample
+  score.stopped = !answer_questions(
+      network, recipe,
+      {.count = samples.size(),
+       .image = [&](size_t i, patch::Image&) -> const patch::Image& { return samples[i].image; },
+       .answers =
+           [&](size_t first, ConstMatrixView logits) {
+             sums[first] = mark(logits, std::span(samples).subspan(first, logits.rows),
+                                std::span(score.predictions).subspan(first, logits.rows));
+           },
+       .stop = stop},
+      pool);
   LossSum sum;
   for (const LossSum& part : sums) sum += part;
   const auto count = static_cast<double>(std::max<size_t>(1, samples.size()));
   score.loss = sum.loss / count;
   score.accuracy = static_cast<double>(sum.correct) / count;
-  score.stopped = stopped;
   return score;
 }
 

@@ -12,11 +12,10 @@ weights::Checkpoint as_checkpoint(const gradient::NetworkView<float>& network, c
   checkpoint.recipe = recipe;
   checkpoint.labels = labels;
   for (const gradient::Slot& slot : network.layout.slots())
-    checkpoint.add(
-        slot.name(),
-        weights::Tensor{weights::DType::kF32, slot.spec.shape,
-                        weights::contiguous_strides(slot.spec.shape),
-                        reinterpret_cast<const std::byte*>(network.numbers.data() + slot.offset)});
+    checkpoint.add(slot.name(), weights::Tensor{weights::DType::kF32, slot.spec.shape,
+                                                weights::contiguous_strides(slot.spec.shape),
+                                                reinterpret_cast<const std::byte*>(
+                                                    network.rows.numbers.data() + slot.offset)});
   return checkpoint;
 }
 

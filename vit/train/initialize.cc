@@ -122,12 +122,11 @@ void initialize_mimetic(gradient::Network<float>& network, Random& random) {
     if (slot.spec.role == TensorRole::kPositions)
       initialize_positions(c, numbers_of(network, slot));
     if (slot.spec.stacked != 3) continue;  // not queries, keys and values
-    const std::string& name = slot.name();
-    const std::string stem = name.substr(0, name.size() - std::string_view("qkv.weight").size());
     const std::span<float> qkv = numbers_of(network, slot);
     initialize_queries_and_keys(c, qkv, random);
-    initialize_values(c, qkv.subspan(2 * c.encoder.width * c.encoder.width),
-                      numbers_of(network, *network.layout.find(stem + "proj.weight")), random);
+    initialize_values(
+        c, qkv.subspan(2 * c.encoder.width * c.encoder.width),
+        numbers_of(network, *network.layout.find(slot.spec.attention + ".proj.weight")), random);
   }
 }
 

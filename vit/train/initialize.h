@@ -3,10 +3,12 @@
 
 #include <cstdint>
 
+#include "vit/base/enum_names.h"
 #include "vit/gradient/network.h"
 
 namespace vit::train {
 
+/// The numbers of the enumerators are part of the fingerprints of runs.
 enum class Start {
   kPlain,  ///< truncated normals of 0.02, as the ViT paper and timm have them
   /// Mimetic initialisation (Trockman and Kolter 2023): queries and keys start alike, values and
@@ -14,6 +16,10 @@ enum class Start {
   /// data learns much faster from there.
   kMimetic,
 };
+constexpr auto enum_names(Start) {
+  using enum Start;
+  return std::to_array<EnumName<Start>>({{kMimetic, "mimetic"}, {kPlain, "plain"}});
+}
 
 void initialize(gradient::Network<float>& network, std::uint64_t seed, Start start);
 

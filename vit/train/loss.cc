@@ -14,6 +14,14 @@ void set_label(size_t label, double smoothing, std::span<float> target) {
   target[label] = static_cast<float>(1.0 - smoothing + rest);
 }
 
+std::vector<float> balancing_weights(std::span<const size_t> labels, size_t classes) {
+  std::vector<float> weights(classes);
+  for (const size_t label : labels) weights[label] += 1.0f;
+  const auto each = static_cast<float>(labels.size()) / static_cast<float>(classes);
+  for (float& weight : weights) weight = weight == 0.0f ? 0.0f : each / weight;
+  return weights;
+}
+
 void blend(std::span<const float> other, double share, std::span<float> target) {
   for (size_t i = 0; i < target.size(); ++i)
     target[i] = static_cast<float>((1.0 - share) * target[i] + share * other[i]);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "vit/base/matrix.h"
 
@@ -10,6 +11,10 @@ namespace vit::train {
 
 /// 1 - smoothing on the label, the rest spread evenly over all classes.
 void set_label(size_t label, double smoothing, std::span<float> target);
+
+/// A weight for the samples of each class: 1 on average over the samples, the same sum for each
+/// class that has any.
+std::vector<float> balancing_weights(std::span<const size_t> labels, size_t classes);
 
 /// target = (1 - share) · target + share · other.
 void blend(std::span<const float> other, double share, std::span<float> target);

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "vit/base/enum_names.h"
 #include "vit/base/thread_pool.h"
 #include "vit/gradient/layout.h"
 #include "vit/kernels/gemm.h"
@@ -24,10 +25,15 @@ struct Group {
   size_t cols = 0;
 };
 
+/// The numbers of the enumerators are part of the fingerprints of runs.
 enum class OptimizerKind {
   kAdamW,
   kMuon,  ///< for the matrices of the blocks, AdamW for all else
 };
+constexpr auto enum_names(OptimizerKind) {
+  using enum OptimizerKind;
+  return std::to_array<EnumName<OptimizerKind>>({{kAdamW, "adamw"}, {kMuon, "muon"}});
+}
 
 /// `layer_decay` below 1 slows down the layers by their distance from the head (BEiT).
 std::vector<Group> make_groups(const gradient::Layout& layout, const ModelConfig& config,

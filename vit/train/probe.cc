@@ -153,15 +153,6 @@ Matrix logits_of(const Logistic& logistic, ConstMatrixView features) {
   return logits;
 }
 
-/// 1 on average over the samples, the same sum for each class that has any.
-std::vector<float> balancing_weights(const Labelled& data) {
-  std::vector<float> weights(data.classes);
-  for (const size_t label : data.labels) weights[label] += 1.0f;
-  const auto each = static_cast<float>(data.labels.size()) / static_cast<float>(data.classes);
-  for (float& weight : weights) weight = weight == 0.0f ? 0.0f : each / weight;
-  return weights;
-}
-
 /// Rows of `data` in a random order, so that any part of it has all classes.
 struct Shuffled {
   Matrix features;
@@ -172,11 +163,11 @@ std::vector<size_t> random_order(size_t count, std::uint64_t seed) {
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), size_t{0});
   Random random({seed, 0x9e0be});
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  shuffle(random, order);
   return order;
 }
 
-Shuffled shuffle(const Labelled& data, std::uint64_t seed) {
+Shuffled shuffled(const Labelled& data, std::uint64_t seed) {
   const std::vector<size_t> order = random_order(data.labels.size(), seed);
   Shuffled s{Matrix(data.features.rows, data.features.cols), {}};
   for (size_t r = 0; r < order.size(); ++r) {
@@ -192,7 +183,7 @@ struct Choice {
 };
 
 Choice choose_decay(const Labelled& data, const LogisticSettings& settings, ThreadPool& pool) {
-  const Shuffled s = shuffle(data, settings.seed);
+  const Shuffled s = shuffled(data, settings.seed);
   const size_t held = std::max<size_t>(1, s.labels.size() / 10), kept = s.labels.size() - held;
   const std::span<const size_t> labels = s.labels;
   const Labelled learn{s.features.view().row_range(0, kept), labels.first(kept), data.classes,
@@ -230,8 +221,8 @@ FeatureKind probe_features(const ModelConfig& config) {
   return bare_class_token ? FeatureKind::kClassAndMean : FeatureKind::kPooled;
 }
 
-void read_last_layers(size_t layers, ModelConfig& config) {
-  HeadConfig& head = config.head;
+HeadConfig head_of_last_layers(size_t layers, const ModelConfig& config) {
+  HeadConfig head = config.head;
   if (layers == 0 || layers > config.encoder.depth)
     fail(config.architecture, ": cannot read the last ", layers, " layers, the model has ",
          config.encoder.depth, "; choose 1 to ", config.encoder.depth);
@@ -250,6 +241,7 @@ void read_last_layers(size_t layers, ModelConfig& config) {
   head.distilled_head = head.unit_features = false;
   head.pre_logits = head.pool_heads = head.pool_mlp_width = 0;
   head.classes = 0;
+  return head;
 }
 
 Matrix class_tokens_of(ConstMatrixView features, size_t layers) {
@@ -283,7 +275,7 @@ Matrix compute_features(const Model& model, const Recipe& recipe,
 Logistic fit_logistic(const Labelled& data, const LogisticSettings& settings, ThreadPool& pool) {
   assert(data.features.rows == data.labels.size());
   const std::vector<float> weights =
-      settings.balanced ? balancing_weights(data) : std::vector<float>{};
+      settings.balanced ? balancing_weights(data.labels, data.classes) : std::vector<float>{};
   const Labelled weighed{data.features, data.labels, data.classes, weights};
   const Choice choice = choose_decay(weighed, settings, pool);
   Logistic logistic = fit(weighed, choice.decay, settings.iterations, pool);
@@ -297,7 +289,7 @@ CrossValidation cross_validate(const Labelled& data, double decay, size_t folds,
   const size_t count = data.labels.size(), width = data.features.cols;
   const std::vector<size_t> order = random_order(count, settings.seed);
   const std::vector<float> weights =
-      settings.balanced ? balancing_weights(data) : std::vector<float>{};
+      settings.balanced ? balancing_weights(data.labels, data.classes) : std::vector<float>{};
   CrossValidation result{Matrix(count, data.classes), {}};
   for (size_t fold = 0; fold < folds; ++fold) {
     const size_t begin = fold * count / folds, end = (fold + 1) * count / folds;

@@ -21,12 +21,12 @@ bool keep_margins(std::span<const data::Sample> samples, Recipe& recipe);
 /// these are the class token alone, the mean of the patches is added.
 FeatureKind probe_features(const ModelConfig& config);
 
-/// Makes this configuration, whose classifier is about to be replaced, one whose head reads the
-/// class token and the mean of the patches after each of the last `layers` layers: the mean alone
-/// where there is no class token, and what the head reads now where it has a norm of its own for
-/// that. What stands between the old classifier and the tokens is dropped. Throws an Error if the
-/// model has fewer layers, or class layers, whose class token the blocks never see.
-void read_last_layers(size_t layers, ModelConfig& config);
+/// A head that reads the class token and the mean of the patches after each of the last `layers`
+/// layers of this model: the mean alone where there is no class token, and what its own head reads
+/// where that has a norm of its own for it. What stands between the old classifier and the tokens
+/// is dropped, and so is that classifier. Throws an Error if the model has fewer layers, or class
+/// layers, whose class token the blocks never see.
+HeadConfig head_of_last_layers(size_t layers, const ModelConfig& config);
 
 /// Of features [samples, layers · (class token, mean)] the class tokens alone.
 Matrix class_tokens_of(ConstMatrixView features, size_t layers);

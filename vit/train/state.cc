@@ -1,6 +1,7 @@
+#include "vit/train/state.h"
+
 #include "vit/base/error.h"
 #include "vit/train/archive.h"
-#include "vit/train/trainer.h"
 
 namespace vit::train {
 namespace {

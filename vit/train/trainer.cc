@@ -7,7 +7,9 @@
 #include <numeric>
 
 #include "vit/base/error.h"
+#include "vit/train/evaluate.h"
 #include "vit/train/initialize.h"
+#include "vit/train/loss.h"
 
 namespace vit::train {
 namespace {
@@ -22,30 +24,6 @@ constexpr std::uint64_t kBalanceStream = 7;
 size_t shard_count(size_t parameters, size_t batch) {
   constexpr size_t kLarge = 20'000'000;
   return std::min<size_t>(parameters > kLarge ? 2 : 8, batch);
-}
-
-/// [2·depth, images] factors: 0 where an update is skipped, else what keeps its mean.
-void draw_paths(const Settings& settings, const ModelConfig& config, std::uint64_t epoch,
-                std::span<const size_t> indices, Matrix& paths) {
-  paths = Matrix(2 * config.encoder.depth, indices.size());
-  const auto last = static_cast<double>(std::max<size_t>(1, config.encoder.depth - 1));
-  for (size_t b = 0; b < indices.size(); ++b) {
-    Random random({settings.batches.seed, kPathStream, epoch, indices[b]});
-    for (size_t r = 0; r < paths.rows(); ++r) {
-      const double drop = settings.drop_path * static_cast<double>(r / 2) / last;
-      paths(r, b) = random.chance(drop) ? 0.0f : static_cast<float>(1.0 / (1.0 - drop));
-    }
-  }
-}
-
-/// 1 on average over the images, the same sum for each class.
-std::vector<float> balancing_weights(const data::Dataset& dataset) {
-  std::vector<float> weights(dataset.labels.size());
-  for (const data::Sample& sample : dataset.train) weights[sample.label] += 1.0f;
-  const auto each =
-      static_cast<float>(dataset.train.size()) / static_cast<float>(dataset.labels.size());
-  for (float& weight : weights) weight = each / weight;
-  return weights;
 }
 
 bool all_finite(const State& s) {
@@ -71,10 +49,10 @@ struct Trainer::Worker {
   Matrix paths;
 };
 
-Trainer::Trainer(gradient::Network<float> network, const data::Dataset& dataset,
+Trainer::Trainer(gradient::Network<float> network, const BatchSource& source,
                  const Settings& settings, ThreadPool& pool)
     : settings_(settings),
-      dataset_(dataset),
+      dataset_(source.dataset),
       pool_(pool),
       network_(std::move(network)),
       low_rank_(settings.low_rank == 0
@@ -84,15 +62,16 @@ Trainer::Trainer(gradient::Network<float> network, const data::Dataset& dataset,
       groups_(low_rank_.empty() ? make_groups(network_.layout, network_.config,
                                               settings.layer_decay, settings.optimizer)
                                 : low_rank_groups()),
-      maker_(dataset, network_.config, settings_.batches),
+      maker_(source, network_.config, settings_.batches),
       state_(learning_) {
-  if (network_.config.head.classes != dataset.labels.size())
+  if (network_.config.head.classes != dataset_.labels.size())
     fail("the model has ", network_.config.head.classes, " classes, the data ",
-         dataset.labels.size());
-  settings_.batch = std::min(settings_.batch, dataset.train.size());
+         dataset_.labels.size());
+  settings_.batch = std::min(settings_.batch, dataset_.train.size());
   steps_per_epoch_ =
-      (dataset.train.size() + (settings_.every_image ? settings_.batch - 1 : 0)) / settings_.batch;
-  if (settings_.balance == Balance::kWeights) class_weights_ = balancing_weights(dataset);
+      (dataset_.train.size() + (settings_.every_image ? settings_.batch - 1 : 0)) / settings_.batch;
+  if (settings_.balance == Balance::kWeights)
+    class_weights_ = balancing_weights(labels_of(dataset_.train), dataset_.labels.size());
   schedule_ = {.rate = settings.rate,
                .least = std::min(settings.least_rate, settings.rate),
                .warmup_steps = static_cast<std::uint64_t>(settings.warmup_epochs *
@@ -112,19 +91,28 @@ Trainer::Trainer(gradient::Network<float> network, const data::Dataset& dataset,
 
 Trainer::~Trainer() = default;
 
-gradient::NetworkView<float> Trainer::view_of(std::span<const float> numbers) const {
-  if (!low_rank_.empty() && merged_from_ != numbers.data()) {
+/// Into the memory that all views read.
+void Trainer::merge_adapters(std::span<const float> numbers) {
+  if (!low_rank_.empty())
     gradient::merge_low_rank<float>(low_rank_, numbers, network_.numbers, merged_);
-    merged_from_ = numbers.data();
-  }
-  gradient::NetworkView<float> view(network_,
-                                    low_rank_.empty() ? numbers : std::span<const float>(merged_));
-  if (!low_rank_.empty()) {
-    view.low_rank = &low_rank_;
-    view.learned = numbers;
-  }
-  view.operands = settings_.operands;
-  return view;
+}
+
+gradient::NetworkView<float> Trainer::merged_view_of(std::span<const float> numbers) {
+  merge_adapters(numbers);
+  return view_of(numbers);
+}
+
+/// Adapters are merged already. `gradients` are what the backward pass adds to.
+gradient::NetworkView<float> Trainer::view_of(std::span<const float> numbers,
+                                              std::span<float> gradients) const {
+  if (low_rank_.empty())
+    return {network_, {.numbers = numbers, .gradients = gradients, .operands = settings_.operands}};
+  return {network_,
+          {.numbers = merged_,
+           .gradients = gradients,
+           .low_rank = &low_rank_,
+           .learned = numbers,
+           .operands = settings_.operands}};
 }
 
 /// Adapters learn at one rate in all layers and are not pulled to zero: they start there.
@@ -178,7 +166,6 @@ void Trainer::restore(const std::filesystem::path& checkpoint) {
   State state = load_state(checkpoint, state_.fingerprint);
   check(checkpoint.string(), state);
   state_ = std::move(state);
-  merged_from_ = nullptr;
 }
 
 double Trainer::rate() const {
@@ -187,9 +174,9 @@ double Trainer::rate() const {
 
 void Trainer::order_images() {
   order_.resize(dataset_.train.size());
-  std::iota(order_.begin(), order_.end(), size_t{0});
+  for (size_t i = 0; i < order_.size(); ++i) order_[i] = {.image = i};
   Random random({settings_.batches.seed, kOrderStream, state_.epoch});
-  for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(i)]);
+  shuffle(random, order_);
   if (settings_.balance == Balance::kSampling) balance_order();
   ordered_epoch_ = state_.epoch;
 }
@@ -197,27 +184,32 @@ void Trainer::order_images() {
 /// The classes in turn, each from its own images in turn: those of a rare class come several times.
 void Trainer::balance_order() {
   std::vector<std::vector<size_t>> of_class(dataset_.labels.size());
-  for (const size_t i : order_) of_class[dataset_.train[i].label].push_back(i);
+  for (const Draw& draw : order_) of_class[dataset_.train[draw.image].label].push_back(draw.image);
   Random random({settings_.batches.seed, kBalanceStream, state_.epoch});
   // Where a frequent class cannot show all its images, each epoch shows others.
   for (size_t i = 0; i < order_.size(); ++i) {
     const auto& images = of_class[i % of_class.size()];
-    const size_t turn = i / of_class.size(), again = turn / images.size();
-    order_[i] = images[turn % images.size()] + again * order_.size();
+    const size_t turn = i / of_class.size();
+    order_[i] = {.image = images[turn % images.size()], .repeat = turn / images.size()};
   }
-  for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(i)]);
+  shuffle(random, order_);
 }
 
-const std::vector<size_t>& Trainer::epoch_order() {
+const std::vector<Draw>& Trainer::epoch_order() {
   if (ordered_epoch_ != state_.epoch) order_images();
   return order_;
 }
 
-std::vector<size_t> Trainer::batch_indices() {
+std::vector<Draw> Trainer::batch_draws() {
   epoch_order();
   const size_t first = first_of(state_.step), end = first_of(state_.step + 1);
   return {order_.begin() + static_cast<std::ptrdiff_t>(first),
           order_.begin() + static_cast<std::ptrdiff_t>(end)};
+}
+
+/// The numbers of an image in the current epoch.
+Random Trainer::random_for(std::uint64_t stream, const Draw& draw) const {
+  return Random({settings_.batches.seed, stream, state_.epoch, draw.key(dataset_.train.size())});
 }
 
 size_t Trainer::patches_seen() const {
@@ -230,8 +222,22 @@ size_t Trainer::patches_seen() const {
   return std::max<size_t>(1, static_cast<size_t>(std::lround(share * static_cast<double>(grid))));
 }
 
+/// [2·depth, images] factors: 0 where an update is skipped, else what keeps its mean.
+void Trainer::draw_paths(std::span<const Draw> draws, Matrix& paths) const {
+  const size_t depth = network_.config.encoder.depth;
+  paths = Matrix(2 * depth, draws.size());
+  const auto last = static_cast<double>(std::max<size_t>(1, depth - 1));
+  for (size_t b = 0; b < draws.size(); ++b) {
+    Random random = random_for(kPathStream, draws[b]);
+    for (size_t r = 0; r < paths.rows(); ++r) {
+      const double drop = settings_.drop_path * static_cast<double>(r / 2) / last;
+      paths(r, b) = random.chance(drop) ? 0.0f : static_cast<float>(1.0 / (1.0 - drop));
+    }
+  }
+}
+
 /// Replaces the patches of a batch by some of them.
-void Trainer::keep_some(std::span<const size_t> indices, Worker& w,
+void Trainer::keep_some(std::span<const Draw> draws, Worker& w,
                         gradient::Batch<float>& batch) const {
   const size_t grid = network_.config.embedding.grid().count(), count = patches_seen();
   w.kept.resize(batch.images * count);
@@ -239,7 +245,7 @@ void Trainer::keep_some(std::span<const size_t> indices, Worker& w,
   std::vector<size_t> order(grid);
   for (size_t b = 0; b < batch.images; ++b) {
     std::iota(order.begin(), order.end(), size_t{0});
-    Random random({settings_.batches.seed, kKeepStream, state_.epoch, indices[b]});
+    Random random = random_for(kKeepStream, draws[b]);
     for (size_t i = 0; i < count; ++i) {
       std::swap(order[i], order[i + random.below(grid - i)]);
       w.kept[b * count + i] = order[i];
@@ -270,22 +276,23 @@ LossSum Trainer::run_shard(size_t shard, size_t worker) {
   const size_t together =
       images_at_once(network_.config.embedding.prefix.size() + patches_seen(), settings_.operands);
   std::fill(shards_[shard].begin(), shards_[shard].end(), 0.0f);
+  const gradient::NetworkView<float> network = view_of(state_.numbers, shards_[shard]);
   LossSum sum;
   for (size_t first = begin; first < end; first += together) {
     const size_t count = std::min(together, end - first);
     gradient::Batch<float> batch{.patches = maker_.patches(first, count), .images = count};
-    if (drops_patches) keep_some(std::span(indices_).subspan(first, count), w, batch);
+    const std::span<const Draw> draws = std::span(draws_).subspan(first, count);
+    if (drops_patches) keep_some(draws, w, batch);
     if (settings_.drop_path > 0.0) {
-      draw_paths(settings_, network_.config, state_.epoch,
-                 std::span(indices_).subspan(first, count), w.paths);
+      draw_paths(draws, w.paths);
       batch.paths = w.paths;
     }
-    const ConstMatrixView logits = gradient::forward<float>(network(), batch, w.trace);
+    const ConstMatrixView logits = gradient::forward<float>(network, batch, w.trace);
     if (w.dlogits.rows() != count) w.dlogits = Matrix(count, logits.cols);
     sum += cross_entropy(logits, maker_.targets(first, count), 1.0 / static_cast<double>(images),
                          w.dlogits);
     weigh_classes(first, count, w.dlogits);
-    gradient::backward<float>(network(), w.trace, w.dlogits, {.parameters = shards_[shard]});
+    gradient::backward<float>(network, w.trace, w.dlogits);
   }
   return sum;
 }
@@ -317,14 +324,13 @@ void Trainer::update(const LossSum& sum, double rate) {
       state_.moments, state_.numbers, &pool_);
   if (!state_.average.empty())
     average_in(state_.numbers, settings_.average, state_.moments.steps, state_.average, &pool_);
-  merged_from_ = nullptr;
 }
 
 void Trainer::step(std::optional<double> rate) {
   const auto start = std::chrono::steady_clock::now();
-  indices_ = batch_indices();
-  maker_.make(indices_, state_.epoch, &pool_);
-  (void)network();  // merged before the workers share it
+  draws_ = batch_draws();
+  maker_.make(draws_, state_.epoch, &pool_);
+  merge_adapters(state_.numbers);
   std::vector<LossSum> sums(shards_.size());
   parallel_for(&pool_, shards_.size(),
                [&](size_t shard, size_t worker) { sums[shard] = run_shard(shard, worker); });
@@ -333,7 +339,7 @@ void Trainer::step(std::optional<double> rate) {
   reduce_gradients();
   update(sum, rate.value_or(this->rate()));
   state_.sum += sum;
-  state_.seen += indices_.size();
+  state_.seen += draws_.size();
   ++state_.step;
   state_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }

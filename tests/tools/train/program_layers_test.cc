@@ -119,5 +119,29 @@ TEST_F(ManyLayers, WrongNumbersOfThemAreRefused) {
               HasSubstr("train the probe first and start from its model file"));
 }
 
+/// "… accuracy 91.67 % …" after `from`; empty: there is none.
+std::string percent_after(const std::string& text, const std::string& from) {
+  const size_t at = text.find(from);
+  if (at == text.npos) return "";
+  const size_t begin = text.find_first_of("0123456789", at + from.size());
+  return text.substr(begin, text.find('%', begin) - begin);
+}
+
+TEST(ClassTokenAndMean, SideBySideAreInTheFileAndRightAsOftenAsTheRunSays) {
+  const Folder folder;
+  write_pictures(folder.path("data/train"), 12);
+  write_pictures(folder.path("data/val"), 4);
+  const std::string model = folder.path("m.safetensors");
+  // Too short for all answers to be right.
+  const Finished trained =
+      run(train(folder, {"--pool", "class-and-mean", "--epochs", "2", "--lr", "0.0003"}));
+  ASSERT_EQ(trained.status, 0) << trained.err;
+  EXPECT_THAT(run({"info", model}).out, HasSubstr("class-and-mean pooling"));
+  EXPECT_THAT(run({"info", model, "--json"}).out, HasSubstr("\"pooling\": \"class-and-mean\""));
+  const std::string said = percent_after(trained.out, "best validation accuracy");
+  EXPECT_NE(said, "");
+  EXPECT_EQ(percent_after(run({"eval", "-m", model, folder.path("data/val")}).out, "top-1"), said);
+}
+
 }  // namespace
 }  // namespace vit::tools

@@ -51,41 +51,6 @@ TEST(TrainProgram, EndsWithTheReportOfEval) {
               HasSubstr("true class,blue,green,red\n"));
 }
 
-TEST(TrainProgram, LearnsFromATeacherOfTheSameClasses) {
-  const Folder folder;
-  write_pictures(folder.path("data"), 12);
-  ASSERT_EQ(run(train(folder, {})).status, 0);
-  fs::rename(folder.path("m.safetensors"), folder.path("teacher.safetensors"));
-  const std::vector<std::string> lessons{"--teacher", folder.path("teacher.safetensors"),
-                                         "--teacher-share", "1", "--restart"};
-  // The labels have no weight here: the model only learns the teacher's answers.
-  write_pictures(folder.path("wrong"), 12);
-  fs::remove_all(folder.path("data"));
-  fs::create_directories(folder.path("data"));
-  fs::rename(folder.path("wrong/red"), folder.path("data/blue"));
-  fs::rename(folder.path("wrong/blue"), folder.path("data/green"));
-  fs::rename(folder.path("wrong/green"), folder.path("data/red"));
-  const Finished finished = run(train(folder, lessons));
-  EXPECT_EQ(finished.status, 0) << finished.err;
-  EXPECT_THAT(classified(folder, "data/blue/0.png"), HasSubstr("red"));
-  EXPECT_THAT(classified(folder, "data/green/0.png"), HasSubstr("blue"));
-  EXPECT_THAT(classified(folder, "data/red/0.png"), HasSubstr("green"));
-
-  fs::rename(folder.path("data/red"), folder.path("data/yellow"));
-  const Finished other = run(train(folder, lessons));
-  EXPECT_EQ(other.status, 1);
-  EXPECT_THAT(other.err,
-              HasSubstr("'yellow' is not a class of " + folder.path("teacher.safetensors") +
-                        " by name, WordNet id or index (0 to 2)"));
-  EXPECT_THAT(other.err, HasSubstr("; --teacher-classes FILE matches the classes"));
-  auto named = lessons;
-  named.insert(named.end(), {"--teacher-classes", folder.write("classes", "yellow\tred\n")});
-  EXPECT_EQ(run(train(folder, named)).status, 0);
-  named.back() = folder.write("classes", "yellow red\n");
-  EXPECT_THAT(run(train(folder, named)).err,
-              HasSubstr("classes: line 1 is 'yellow red', expected a class, a tab and its name"));
-}
-
 TEST(TrainProgram, GivesClassesOtherNamesThanTheirFolders) {
   const Folder folder;
   write_pictures(folder.path("data"), 6);
@@ -121,39 +86,6 @@ TEST(TrainProgram, KeepsTheWordnetIdsOfRenamedFolders) {
       run({"eval", "--json", "-m", folder.path("m.safetensors"), folder.path("data")});
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_THAT(finished.out, HasSubstr("the blue one"));
-}
-
-TEST(TrainProgram, StoredAnswersOfATeacherAreReused) {
-  const Folder folder;
-  write_pictures(folder.path("data"), 12);
-  ASSERT_EQ(run(train(folder, {})).status, 0);
-  fs::rename(folder.path("m.safetensors"), folder.path("teacher.safetensors"));
-  const std::vector<std::string> lessons{"--teacher",       folder.path("teacher.safetensors"),
-                                         "--store-teacher", folder.path("answers"),
-                                         "--teacher-crops", "2",
-                                         "--restart"};
-  const Finished first = run(train(folder, lessons));
-  ASSERT_EQ(first.status, 0) << first.err;
-  EXPECT_THAT(first.out, HasSubstr("pass 2 of 2 of the teacher's answers is in "));
-  const std::string model = read_file(folder.path("m.safetensors"));
-  const Finished again = run(train(folder, lessons));
-  EXPECT_THAT(again.out, HasSubstr("answers: the teacher's answers are reused"));
-  EXPECT_EQ(read_file(folder.path("m.safetensors")), model);
-
-  fs::rename(folder.path("teacher.safetensors"), folder.path("elsewhere.safetensors"));
-  const Finished alone = run(train(folder, lessons));
-  EXPECT_EQ(alone.status, 0) << alone.err;
-  EXPECT_THAT(alone.err, HasSubstr("teacher.safetensors: does not exist; its stored answers in "));
-  EXPECT_EQ(read_file(folder.path("m.safetensors")), model);
-
-  fs::rename(folder.path("m.safetensors"), folder.path("teacher.safetensors"));
-  EXPECT_THAT(run(train(folder, lessons)).err,
-              HasSubstr("answers: holds the answers of another teacher than "));
-  auto other_crops = lessons;
-  other_crops[5] = "3";
-  EXPECT_THAT(run(train(folder, other_crops)).err,
-              HasSubstr("answers: the teacher was shown other images or crops, or more or fewer of "
-                        "them; use another file, or remove this one"));
 }
 
 TEST(TrainProgram, SkipsAndCountsWhatItCannotRead) {
