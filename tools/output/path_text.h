@@ -1,4 +1,5 @@
-/// Paths in files that must be UTF-8, while a path may be any bytes.
+/// Paths in files that must be UTF-8, while a path may be any bytes. Their digits are made by
+/// vit/base/encoding.h.
 #pragma once
 
 #include <optional>
@@ -6,12 +7,10 @@
 #include <string_view>
 
 #include "tools/output/json.h"
+#include "vit/base/encoding.h"
 
 namespace vit::tools {
 
-/// Bytes as hexadecimal digits, and back; none where they are not.
-std::string to_hex(std::string_view bytes);
-std::optional<std::string> from_hex(std::string_view digits);
 bool is_utf8(std::string_view text);
 /// Bytes that are not UTF-8 become U+FFFD.
 std::string as_utf8(std::string_view text);
