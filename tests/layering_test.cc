@@ -91,7 +91,7 @@ std::vector<Module> tools_modules() {
 /// A subfolder comes before the folder that contains it.
 std::vector<Module> all_modules() {
   const auto library = with(kBeforeModel, {"vit/model", "vit/data", "vit/index", "vit/gradient",
-                                           "vit/interpret", "vit/train"});
+                                           "vit/interpret", "vit/train", "vit/serving"});
   std::vector<Module> table{
       {"vit/base", true, {}},
       {"vit/kernels", true, {"vit/base"}},

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "vit/base/config.h"
-#include "vit/base/recipe.h"
+#include "weights/model_card.h"
 #include "weights/storage.h"
 #include "weights/tensor.h"
+#include "weights/weight_format.h"
 
 namespace vit::weights {
 
@@ -22,20 +22,18 @@ struct OpenOptions {
   size_t heads = 0;  ///< attention heads, 0: from the config, the tensors or the known sizes
 };
 
-/// Owns or maps the bytes of its weights; tensors are views into them.
-class Checkpoint {
+/// What is known about a model, with its weights. Owns or maps the bytes of the weights; tensors
+/// are views into them.
+class Checkpoint : public ModelCard {
  public:
-  std::string path;    ///< as the user gave it; opens every message
-  std::string format;  ///< "safetensors", "PyTorch zip", …
-  std::string layout;  ///< "timm", "Hugging Face", …
-  ModelConfig config;
-  Recipe recipe;
-  std::vector<std::string> labels;       ///< one per class, or empty
-  std::vector<std::string> wordnet_ids;  ///< of a file that save() wrote: one per class, or empty
-  std::vector<std::string> unused;       ///< tensors of the file that the model does not have
-  std::vector<std::string> assumptions;  ///< what no file said and was taken as usual, for people
+  std::string path;  ///< as the user gave it; opens every message
+  WeightFormat format = WeightFormat::kSafetensors;
+  std::string layout;               ///< for people: "timm", "Hugging Face", …
+  std::vector<std::string> unused;  ///< tensors of the file that the model does not have
   /// Of a file that save() wrote: the entries besides its own, such as a training run's.
   std::map<std::string, std::string, std::less<>> metadata;
+
+  ModelCard& card() { return *this; }
 
   /// Null if there is none of this name.
   const Weight* find(std::string_view name) const;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "vit/base/error.h"
+#include "weights/layouts/tables.h"
 
 namespace vit::weights {
 namespace {
@@ -195,18 +196,15 @@ void infer_relative_bias(const Reader& r, ModelConfig& c) {
 }
 
 /// Angles that follow from the grid leave nothing in a file; the layout says what they are.
-void infer_rotary(const Reader& r, std::string_view layout, ModelConfig& c) {
+void infer_rotary(const Reader& r, const Layout& layout, ModelConfig& c) {
   RotaryConfig& rotary = c.encoder.rotary;
   if (r.has("rope.freqs")) {
     rotary = {.kind = RotaryKind::kLearned, .columns_first = true};
-  } else if (r.has("rope.periods") || layout == "Hugging Face DINOv3") {
-    rotary = {.kind = RotaryKind::kNormalized, .temperature = 100.0f, .split_halves = true};
-    rotary.stored_periods = r.has("rope.periods");
-  } else if (layout == "EVA-02") {
-    rotary = {.kind = RotaryKind::kAxial, .reference = {16, 16}};  // of its pre-training
-  } else if (layout == "Perception Encoder") {
-    rotary = {.kind = RotaryKind::kAxial, .columns_first = true};
-    rotary.offset = r.has("cls_token") ? 1.0f : 0.0f;
+  } else if (r.has("rope.periods")) {
+    rotary = kDinov3Rotary;
+    rotary.stored_periods = true;
+  } else {
+    rotary = layout.rotary;
   }
 }
 
@@ -217,13 +215,15 @@ void infer_class_layers(const Reader& r, ModelConfig& c) {
     c.head.class_mlp_width = r.shape("class_blocks.0.mlp.fc1.weight", 2)[0];
 }
 
-/// Perception Encoder: its pool has 8 heads and reads the class token too; without a pool and
-/// without a last norm the patches are averaged, as timm does.
+/// Perception Encoder: positions are counted from the class token on; its pool has 8 heads and
+/// reads that token too; without a pool and without a last norm the patches are averaged, as timm
+/// does.
 void infer_perception(const Reader& r, ModelConfig& c) {
   constexpr std::pair<size_t, size_t> kHeads[] = {
       {192, 3}, {384, 6}, {768, 12}, {1024, 16}, {1536, 16}};
   for (const auto& [width, heads] : kHeads)
     if (c.encoder.width == width) c.encoder.heads = c.encoder.key_value_heads = heads;
+  if (r.has("cls_token")) c.encoder.rotary.offset = 1.0f;
   if (c.head.pooling == Pooling::kAttention) {
     c.head.pool_prefix = true;
     c.head.pool_heads = 8;
@@ -284,11 +284,11 @@ void apply_timm_rules(const Interpretation& found, ModelConfig& c) {
   const Layout& layout = *found.layout;
   const bool family = c.encoder.attention == AttentionKind::kTalkingHeads ||
                       c.encoder.rotary.kind == RotaryKind::kLearned;
-  if (layout.name == "timm" && family)
+  if (layout.family == LayoutFamily::kTimm && family)
     c.embedding.position_resampling = PositionResampling::kBicubicAntialias;
-  if (layout.name == "timm NaFlex")
+  if (layout.resamples_table)
     c.embedding.image_height = c.embedding.image_width = layout.image_size;
-  if (layout.name == "timm" && of_beits_authors(found))
+  if (layout.family == LayoutFamily::kTimm && of_beits_authors(found))
     c.encoder.relative_bias.resampling = RelativeResampling::kGeometricCubic;
 }
 
@@ -303,18 +303,16 @@ ModelConfig infer_config(const Interpretation& found, const std::string& where) 
   config.embedding.position_resampling = found.layout->resampling;
   infer_tokens(reader, config);
   infer_blocks(reader, config);
-  infer_rotary(reader, found.layout->name, config);
+  infer_rotary(reader, *found.layout, config);
   infer_relative_bias(reader, config);
   infer_class_layers(reader, config);
   infer_head(reader, config);
-  if (found.layout->name == "Perception Encoder") infer_perception(reader, config);
+  if (found.layout->family == LayoutFamily::kPerception) infer_perception(reader, config);
   if (config.embedding.positions == PositionKind::kLearned) infer_grid(reader, config);
   apply_timm_rules(found, config);
-  // OpenAI's loader takes 64 columns a head; its files do not say it.
-  constexpr size_t kClipHeadWidth = 64;
-  if (found.layout->name == "OpenAI CLIP" && config.encoder.heads == 0)
+  if (const size_t d = found.layout->head_width; d != 0 && config.encoder.heads == 0)
     config.encoder.heads = config.encoder.key_value_heads =
-        std::max<size_t>(1, config.encoder.width / kClipHeadWidth);
+        std::max<size_t>(1, config.encoder.width / d);
   return config;
 }
 

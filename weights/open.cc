@@ -37,11 +37,11 @@ Recipe usual_recipe(const Layout& layout, const ModelConfig& config) {
   set_statistics(layout.statistics, recipe);
   // Of those who share timm's names, DeiT, DINO and their successors use ImageNet's statistics.
   // BEiT, relpos, NaFlex and Perception Encoder have layer scales too, and half.
-  const bool shares_names = layout.name == "timm" || layout.name == "Hugging Face";
   const bool relative = config.encoder.relative_bias.kind != RelativeBiasKind::kNone;
   const bool facebook = (config.encoder.layer_scale || config.head.distilled_head) && !relative;
-  if (shares_names && facebook) set_statistics("imagenet", recipe);
-  if (layout.name == "timm" && config.embedding.norm_before_blocks) set_statistics("clip", recipe);
+  if (layout.shared_names && facebook) set_statistics("imagenet", recipe);
+  if (layout.family == LayoutFamily::kTimm && config.embedding.norm_before_blocks)
+    set_statistics("clip", recipe);
   return recipe;
 }
 
@@ -74,7 +74,7 @@ ModelCard describe_bare(const Interpretation& found, const ModelConfig& inferred
                         const Metadata& metadata, const std::filesystem::path& file) {
   ModelCard result;
   const Architecture* known =
-      found.layout->name.starts_with("timm") ? architecture_in_name(file) : nullptr;
+      found.layout->named_after_architecture ? architecture_in_name(file) : nullptr;
   if (known != nullptr) {
     Arguments sizes{{"num_classes", std::to_string(inferred.head.classes)}};
     const bool tells_size = inferred.embedding.positions == PositionKind::kLearned ||
@@ -86,15 +86,14 @@ ModelCard describe_bare(const Interpretation& found, const ModelConfig& inferred
     result.assumptions.push_back("architecture and recipe of " + known->name +
                                  ", from the file's name");
   } else {
-    if (found.layout->name == "timm") refuse_invisible_positions(inferred, file.string());
+    if (found.layout->rotation_invisible) refuse_invisible_positions(inferred, file.string());
     result.config = inferred;
     result.recipe = usual_recipe(*found.layout, inferred);
     result.assumptions.push_back("the usual recipe of " + std::string(found.layout->name) +
                                  " checkpoints, activation " +
                                  std::string(to_string(inferred.encoder.activation)));
-    // Of the models that share these names, those with layer scale (DINOv2) have their own eps.
-    if (found.layout->name == "Hugging Face" && inferred.encoder.layer_scale)
-      result.config.encoder.norm_eps = 1e-6f;
+    if (inferred.encoder.layer_scale && found.layout->layer_scale_eps)
+      result.config.encoder.norm_eps = *found.layout->layer_scale_eps;
   }
   apply_metadata(metadata, result);
   return result;
@@ -209,16 +208,11 @@ void attach_scales(TensorMap& tensors, const std::string& where) {
 
 /// A file that save() wrote: its names are the model's, and it says everything itself.
 Checkpoint open_saved(TensorFile file, const std::string& where, const OpenOptions& options) {
-  ModelCard card = read_self_description(file.metadata, where);
   Checkpoint checkpoint;
+  checkpoint.card() = read_self_description(file.metadata, where);
   checkpoint.path = where;
   checkpoint.format = file.format;
   checkpoint.layout = "vit";
-  checkpoint.config = std::move(card.config);
-  checkpoint.recipe = card.recipe;
-  checkpoint.labels = std::move(card.labels);
-  checkpoint.wordnet_ids = std::move(card.wordnet_ids);
-  checkpoint.assumptions = std::move(card.assumptions);
   checkpoint.metadata = other_entries(file.metadata);
   settle_heads(checkpoint.config, options, where, checkpoint.assumptions);
   validate(checkpoint.config, where);
@@ -256,14 +250,11 @@ Checkpoint open(const std::filesystem::path& path, const OpenOptions& options) {
     refuse_unsupported(location);
     throw;
   }
-  ModelCard card = describe(location, found, inferred, file.metadata);
+  checkpoint.card() = describe(location, found, inferred, file.metadata);
   checkpoint.format = file.format;
   checkpoint.layout = found.layout->name;
-  checkpoint.recipe = card.recipe;
-  checkpoint.labels = std::move(card.labels);
-  checkpoint.assumptions = std::move(card.assumptions);
 
-  ModelConfig& config = checkpoint.config = card.config;
+  ModelConfig& config = checkpoint.config;
   settle_heads(config, options, where, checkpoint.assumptions);
   validate(config, where);
   if (config.embedding.positions == PositionKind::kLearned)
@@ -275,10 +266,10 @@ Checkpoint open(const std::filesystem::path& path, const OpenOptions& options) {
   validate(checkpoint.recipe, where);
 
   split_frequencies(config.encoder, found.weights);
-  const bool hugging_face = checkpoint.layout.starts_with("Hugging Face");
+  const bool hugging_face = found.layout->family == LayoutFamily::kHuggingFace;
   settle_labels(checkpoint, hugging_face && !location.config.empty());
   take_weights(found, file, checkpoint);
-  if (!checkpoint.format.starts_with("safetensors")) check_sharing(checkpoint, location.weights);
+  if (may_share_bytes(checkpoint.format)) check_sharing(checkpoint, location.weights);
   return checkpoint;
 }
 

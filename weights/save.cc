@@ -13,6 +13,7 @@
 #include "vit/base/int8.h"
 #include "weights/configs/self_description.h"
 #include "weights/finite.h"
+#include "weights/formats/safetensors.h"
 #include "weights/numbers.h"
 #include "weights/tensor_list.h"
 
@@ -63,19 +64,6 @@ std::vector<Entry> entries_of(const ModelCard& card, const WeightMap& weights, D
   std::stable_partition(entries.begin(), entries.end(),
                         [](const Entry& entry) { return entry.dtype == DType::kF32; });
   return entries;
-}
-
-std::string_view safetensors_name(DType dtype) {
-  switch (dtype) {
-    case DType::kF16:
-      return "F16";
-    case DType::kBf16:
-      return "BF16";
-    case DType::kI8:
-      return "I8";
-    default:
-      return "F32";
-  }
 }
 
 /// Length, JSON, and blanks up to the alignment.
@@ -211,10 +199,7 @@ void save(const std::filesystem::path& path, const Checkpoint& checkpoint,
           const SaveOptions& options) {
   SaveOptions all = options;
   all.metadata.insert(checkpoint.metadata.begin(), checkpoint.metadata.end());
-  save(path,
-       {checkpoint.config, checkpoint.recipe, checkpoint.labels, checkpoint.wordnet_ids,
-        checkpoint.assumptions},
-       checkpoint.weights(), all);
+  save(path, checkpoint, checkpoint.weights(), all);
 }
 
 DType lossless_dtype(const Checkpoint& checkpoint) {

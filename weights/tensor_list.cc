@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include "vit/base/error.h"
 
 namespace vit::weights {
 namespace {
+
+constexpr const char* kLambdaVectors[] = {"q1", "k1", "q2", "k2"};
+constexpr const char* kLambdaNumbers[] = {"a", "b"};
 
 /// Hands over one tensor after the other. What tensors of one part have in common is in `common`.
 class Lister {
@@ -120,6 +124,16 @@ void list_qkv_bias(const Lister& list, const std::string& name) {
   list.add(name + ".v_bias", {e.key_value_heads * e.head_width()}, TensorRole::kBias);
 }
 
+/// Either four vectors or two numbers, whichever the file has: check_tensors() sees to it.
+void list_lambdas(Lister list, const std::string& stem, size_t width) {
+  list.common.lambdas = stem;
+  for (const auto* lambda : kLambdaVectors) {
+    list.add(stem + lambda, {width}, TensorRole::kLambda, true);
+    list.common.lambdas.clear();
+  }
+  for (const auto* lambda : kLambdaNumbers) list.add(stem + lambda, {}, TensorRole::kLambda, true);
+}
+
 void list_attention(Lister list, const std::string& name) {
   list.common.attention = name;
   const EncoderConfig& e = list.e;
@@ -134,11 +148,7 @@ void list_attention(Lister list, const std::string& name) {
     list.norm(name + ".k_norm", normed);
   }
   if (differential) {
-    // Either four vectors or two numbers, whichever the file has: check_tensors() sees to it.
-    for (const auto* lambda : {"q1", "k1", "q2", "k2"})
-      list.add(name + ".lambda_" + lambda, {d / 2}, TensorRole::kLambda, true);
-    for (const auto* lambda : {"a", "b"})
-      list.add(name + ".lambda_" + lambda, {}, TensorRole::kLambda, true);
+    list_lambdas(list, name + ".lambda_", d / 2);
     list.add(name + ".sub_norm.weight", {d}, TensorRole::kNormGain);
   }
   if (e.attention == AttentionKind::kTalkingHeads)
@@ -228,20 +238,21 @@ void list_head(Lister& list, const ModelConfig& c) {
     list.linear("head_dist", c.head.classes, c.classifier_inputs(), c.head.head_bias);
 }
 
-/// Four vectors or two numbers, but one of them whole. `name` ends in "lambda_q1".
-void check_lambdas(const std::string& name, const WeightMap& weights, const std::string& where) {
-  const std::string stem = name.substr(0, name.size() - 2);
-  const bool numbers = weights.contains(stem + "a") || weights.contains(stem + "b");
-  const std::vector<std::string> needed = numbers
-                                              ? std::vector<std::string>{"a", "b"}
-                                              : std::vector<std::string>{"q1", "k1", "q2", "k2"};
-  for (const auto& lambda : needed)
-    if (!weights.contains(stem + lambda)) fail(where, ": tensor '", stem, lambda, "' is missing");
+/// Four vectors or two numbers, but one of them whole. All their names begin with `stem`.
+void check_lambdas(const std::string& stem, const WeightMap& weights, const std::string& where) {
+  const auto has = [&](const char* lambda) { return weights.contains(stem + lambda); };
+  const auto need = [&](std::span<const char* const> lambdas) {
+    const auto missing = std::ranges::find_if_not(lambdas, has);
+    if (missing != lambdas.end()) fail(where, ": tensor '", stem, *missing, "' is missing");
+  };
+  if (std::ranges::any_of(kLambdaNumbers, has))
+    need(kLambdaNumbers);
+  else
+    need(kLambdaVectors);
 }
 
 void check_tensor(const TensorSpec& spec, const WeightMap& weights, const std::string& where) {
-  if (spec.role == TensorRole::kLambda && spec.name.ends_with("_q1"))
-    check_lambdas(spec.name, weights, where);
+  if (!spec.lambdas.empty()) check_lambdas(spec.lambdas, weights, where);
   const auto found = weights.find(spec.name);
   if (found == weights.end()) {
     if (!spec.optional) fail(where, ": tensor '", spec.name, "' is missing");

@@ -1,6 +1,11 @@
-/// The tensors of a model: the only place that knows their names, shapes and roles. Opening,
-/// binding, saving, initialising, weight decay, quantising, cost and the gradient's layout read
-/// this list.
+/// The tensors of a model: the only place that knows which ones a configuration has, and their
+/// shapes and roles. Checking, saving, initialising, weight decay, quantising, cost and the
+/// gradient's layout read this list.
+///
+/// Names are spelled out again where a tensor is found or used alone: in the layouts and in infer,
+/// which go from a file to a configuration, and in vit/model and vit/gradient, which give each
+/// tensor its place in the forward and backward pass. A name that is none of this list finds no
+/// tensor there.
 #pragma once
 
 #include <functional>
@@ -43,6 +48,7 @@ struct TensorSpec {
   size_t stacked = 1;                        ///< matrices of equal size below each other: q, k, v
   std::string attention{};                   ///< of its tensors: its name, "blocks.3.attn"
   bool optional = false;                     ///< a model of this configuration may lack it
+  std::string lambdas{};  ///< of the first of a layer's lambdas: what all their names begin with
 
   /// As a matrix: tokens and tables are stored as [1, rows, D], all others have their rows first.
   size_t rows() const;

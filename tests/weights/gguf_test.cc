@@ -38,7 +38,7 @@ TEST(Gguf, ReadsTensorsFastestAxisFirst) {
   const auto path = folder.write(
       "m.gguf", gguf({field("general.name", std::string("x"))}, {{"w", {4, 2}, 0, 0}}, kFloats));
   const TensorFile file = read_tensor_file(path);
-  EXPECT_EQ(file.format, "GGUF");
+  EXPECT_EQ(file.format, WeightFormat::kGguf);
   EXPECT_EQ(file.metadata.at("general.name"), "x");
   EXPECT_EQ(file.tensors.at("w").shape, (Shape{2, 4}));
   float row[4] = {};
@@ -154,7 +154,7 @@ TEST(Ggml, OpensWhatVitCppWrites) {
   raw["patch_embed.proj.bias"].shape = {1, 24, 1, 1};
   const auto path = folder.write("m.bin", ggml(raw, {"ant", "bee", "cat", "dog", "eel"}));
   const Checkpoint checkpoint = open(path);
-  EXPECT_EQ(checkpoint.format, "ggml of vit.cpp");
+  EXPECT_EQ(checkpoint.format, WeightFormat::kGgml);
   EXPECT_EQ(checkpoint.config.encoder.heads, 3u);
   EXPECT_THAT(checkpoint.labels, testing::ElementsAre("ant", "bee", "cat", "dog", "eel"));
   test::expect_truth(checkpoint, truth);

@@ -89,9 +89,9 @@ TEST(Open, TimmVitInEveryNumberFormat) {
 }
 
 TEST(Open, SaysWhichFormatItRead) {
-  EXPECT_EQ(open(golden("timm_vit")).format, "safetensors");
-  EXPECT_EQ(open(golden("timm_vit_pth")).format, "PyTorch zip");
-  EXPECT_EQ(open(golden("jax_npz/vit.npz")).format, "NumPy npz");
+  EXPECT_EQ(open(golden("timm_vit")).format, WeightFormat::kSafetensors);
+  EXPECT_EQ(open(golden("timm_vit_pth")).format, WeightFormat::kPyTorchZip);
+  EXPECT_EQ(open(golden("jax_npz/vit.npz")).format, WeightFormat::kNpz);
 }
 
 TEST(Open, AFileInAFolderFindsItsConfig) {

@@ -46,7 +46,7 @@ TEST(Pth, ReadsAStateDictionary) {
   const Folder folder;
   const TensorFile file = open_bytes(
       folder, test::pth({{"a.weight", {{2, 2}, {1, 2, 3, 4}}}, {"a.bias", {{2}, {5, 6}}}}));
-  EXPECT_EQ(file.format, "PyTorch zip");
+  EXPECT_EQ(file.format, WeightFormat::kPyTorchZip);
   EXPECT_THAT(read(file, "a.weight"), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(read(file, "a.bias"), ElementsAre(5, 6));
 }
@@ -124,7 +124,7 @@ TEST(Pth, ReadsFilesFromBeforePytorch16) {
   const std::string content = pickle::dict({{"w", pickle::tensor(kWhole, true)}});
   const std::string file_bytes = test::legacy_pth(content, {0, 1, 2, 3, 4, 5});
   const TensorFile file = open_bytes(folder, file_bytes);
-  EXPECT_EQ(file.format, "PyTorch, before 1.6");
+  EXPECT_EQ(file.format, WeightFormat::kLegacyPyTorch);
   EXPECT_THAT(read(file, "w"), ElementsAre(0, 1, 2, 3, 4, 5));
   for (size_t length = 0; length < file_bytes.size(); ++length)
     EXPECT_THAT(complaint(file_bytes.substr(0, length)), HasSubstr("m.pth: ")) << length;

@@ -34,7 +34,7 @@ TEST(Safetensors, ReadsTensorsAndMetadataInPlace) {
   const auto path = folder.write(
       "m.safetensors", safetensors(header, test::bytes_of(std::vector<float>{1.0f, 2.0f, 3.0f})));
   const TensorFile file = read_safetensors(path);
-  EXPECT_EQ(file.format, "safetensors");
+  EXPECT_EQ(file.format, WeightFormat::kSafetensors);
   EXPECT_EQ(file.metadata.at("format"), "pt");
   ASSERT_EQ(file.tensors.size(), 2u);
   EXPECT_EQ(file.tensors.at("a").shape, Shape{});
@@ -161,7 +161,7 @@ TEST(Safetensors, ReadsAModelInSeveralFiles) {
       folder.write("model.safetensors.index.json",
                    R"({"weight_map":{"a":"model-1.safetensors","b":"model-2.safetensors"}})");
   const TensorFile file = read_tensor_file(index);
-  EXPECT_EQ(file.format, "safetensors, sharded");
+  EXPECT_EQ(file.format, WeightFormat::kShardedSafetensors);
   float value = 0.0f;
   read_elements(file.tensors.at("b"), 0, 1, &value);
   EXPECT_EQ(value, 2.0f);

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <set>
 
 #include "tools/cli/suggest.h"
 #include "vit/base/error.h"
+#include "vit/base/text.h"
 #include "weights/known/labels.h"
 
 namespace vit::tools {
@@ -116,11 +116,8 @@ std::optional<size_t> ClassNames::find(std::string_view name) const {
   if (members_ != nullptr) return find_group(name);
   if (const auto found = find_by_name(name)) return found;
   if (const auto found = find_by_wordnet_id(leading_wordnet_id(name))) return found;
-  size_t index = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
-  if (name.empty() || error != std::errc{} || end != name.data() + name.size() || index >= classes_)
-    return std::nullopt;
-  return index;
+  const auto index = to_number<size_t>(name);
+  return index && *index < classes_ ? index : std::nullopt;
 }
 
 std::optional<size_t> ClassNames::find_group(std::string_view name) const {

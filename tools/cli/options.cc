@@ -1,11 +1,11 @@
 #include "tools/cli/options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "tools/output/terminal.h"
+#include "vit/base/text.h"
 
 namespace vit::tools {
 namespace {
@@ -53,14 +53,6 @@ std::string offending_argument(Arguments arguments, const std::string& name) {
       name == kRenamed.first ? kRenamed.second : nearest(name, long_names(options));
   if (meant.empty() || typed.size() < 2) fail_usage("unknown option '", argument, "'");
   fail_usage("unknown option '", argument, "', did you mean '--", meant, "'?");
-}
-
-template <typename T>
-std::optional<T> to_number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 }  // namespace

@@ -114,6 +114,12 @@ void ProgressLine::update(const std::function<std::string(size_t)>& text) {
   drawn_ = true;
 }
 
+void ProgressLine::update(const RunState& state) {
+  update([&](size_t columns) {
+    return columns == 0 ? progress_text(state) : progress_bar(state, columns);
+  });
+}
+
 void ProgressLine::clear() {
   if (drawn_) std::fputs(kClearLine, stderr);
   drawn_ = false;

@@ -63,6 +63,8 @@ class ProgressLine {
   /// Shows the text if the last update is long enough ago. `columns`: of the terminal; 0: there is
   /// none.
   void update(const std::function<std::string(std::size_t columns)>& text);
+  /// The same with progress_bar(), or with progress_text() where there is no terminal.
+  void update(const RunState& state);
   /// Clears the line, for a message.
   void clear();
   double seconds() const;

@@ -4,7 +4,6 @@
 
 #include "tools/index/report.h"
 #include "tools/output/format.h"
-#include "tools/output/unicode.h"
 
 namespace vit::tools {
 namespace {
@@ -39,8 +38,8 @@ std::string cluster_text(const ClusterReport& report) {
             title_of(cluster) + "\n";
     const size_t shown = std::min(report.pictures, cluster.members.size());
     for (size_t i = 0; i < shown; ++i)
-      text += formatted("%8.4f", double{cluster.members[i].score}) + "  " +
-              printable(shown_path(report.index.entries[cluster.members[i].row].path)) + "\n";
+      text +=
+          found_line(report.index.entries[cluster.members[i].row], cluster.members[i].score) + "\n";
     if (shown < cluster.members.size())
       text += "          and " + format_count(cluster.members.size() - shown) + " more\n";
   }
@@ -52,9 +51,8 @@ std::string cluster_csv(const ClusterReport& report) {
   for (size_t c = 0; c < report.result.clusters.size(); ++c) {
     const auto& members = report.result.clusters[c].members;
     for (size_t i = 0; i < members.size(); ++i)
-      text += std::to_string(c + 1) + "," + std::to_string(i + 1) + "," +
-              formatted("%.6f", double{members[i].score}) + "," +
-              entry_csv(report.index.entries[members[i].row]) + "\n";
+      text += std::to_string(c + 1) + "," +
+              found_csv(i + 1, report.index.entries[members[i].row], members[i].score) + "\n";
   }
   return text;
 }
@@ -70,12 +68,8 @@ Json cluster_json(const ClusterReport& report) {
     Json one;
     one["similarity"] = static_cast<float>(cluster.similarity);
     one["images"] = Json::array();
-    for (const auto& hit : cluster.members) {
-      Json image;
-      add_entry(report.index.entries[hit.row], image);
-      image["score"] = hit.score;
-      one["images"].push_back(std::move(image));
-    }
+    for (const auto& hit : cluster.members)
+      one["images"].push_back(found_json(report.index.entries[hit.row], "score", hit.score));
     all["clusters"].push_back(std::move(one));
   }
   return all;

@@ -1,6 +1,7 @@
 #include "tools/export/export.h"
 
 #include "tools/batch/exports/exports.h"
+#include "tools/batch/results/class_rows.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/model_options.h"
 #include "tools/cli/options.h"
@@ -73,10 +74,7 @@ Command export_command() {
               "through, filter and sort, or an Apache Parquet table. No image is classified again.",
           .usage = "RESULTS -o FILE [OPTION...]",
           .examples = kExamples,
-          .operands = {.least = 1,
-                       .most = 1,
-                       .noun = "file of results",
-                       .expected = "one output of vit batch: .csv, .jsonl or .db"},
+          .operands = class_rows_operands(1),
           .add_options = add_options,
           .run = run};
 }

@@ -9,6 +9,7 @@
 #include "tools/output/format.h"
 #include "tools/output/html.h"
 #include "tools/output/terminal.h"
+#include "tools/output/unicode.h"
 
 namespace vit::tools {
 namespace {
@@ -133,6 +134,21 @@ void add_entry(const index::Entry& entry, Json& object) {
   object["width"] = entry.width;
   object["height"] = entry.height;
   object["bytes"] = entry.bytes;
+}
+
+std::string found_line(const index::Entry& entry, float figure) {
+  return formatted("%8.4f", double{figure}) + "  " + printable(shown_path(entry.path));
+}
+
+std::string found_csv(size_t rank, const index::Entry& entry, float figure) {
+  return std::to_string(rank) + "," + formatted("%.6f", double{figure}) + "," + entry_csv(entry);
+}
+
+Json found_json(const index::Entry& entry, const char* name, float figure) {
+  Json object;
+  add_entry(entry, object);
+  object[name] = figure;
+  return object;
 }
 
 SheetPicture sheet_picture(const index::Entry& entry, float figure) {

@@ -62,6 +62,11 @@ constexpr std::string_view kEntryColumns = "path,width,height,bytes";
 std::string entry_csv(const index::Entry& entry);
 /// Adds the same fields to a JSON object.
 void add_entry(const index::Entry& entry, Json& object);
+/// An image that was found: "  0.9876  path", "1,0.987600," and its entry_csv(), and its fields
+/// with the figure called `name`.
+std::string found_line(const index::Entry& entry, float figure);
+std::string found_csv(size_t rank, const index::Entry& entry, float figure);
+Json found_json(const index::Entry& entry, const char* name, float figure);
 /// The small picture of an image, linked to its file.
 SheetPicture sheet_picture(const index::Entry& entry, float figure);
 

@@ -21,6 +21,7 @@
 #include "tools/output/lock.h"
 #include "tools/output/reason.h"
 #include "tools/output/terminal.h"
+#include "vit/base/encoding.h"
 #include "vit/base/error.h"
 #include "vit/index/writer.h"
 
@@ -42,10 +43,9 @@ using Content = std::array<std::byte, 32>;
 Content content_of(std::span<const std::byte> bytes) {
   Digest digest = Digest::sha256();
   digest.add(bytes);
-  const std::string hex = digest.finish();
+  const std::string hash = from_hex(digest.finish()).value();
   Content content{};
-  for (size_t i = 0; i < content.size(); ++i)
-    content[i] = static_cast<std::byte>(std::stoul(hex.substr(2 * i, 2), nullptr, 16));
+  std::ranges::copy(std::as_bytes(std::span(hash)), content.begin());
   return content;
 }
 
@@ -268,16 +268,13 @@ class Update {
   }
 
   void show() {
-    progress_.update([&](size_t columns) {
-      const std::uint64_t done =
-          counts_.added + counts_.changed + counts_.same_content + counts_.unchanged;
-      const RunState state{.done = done,
-                           .earlier = counts_.unchanged,
-                           .failed = counts_.failed,
-                           .total = source_.items.size(),
-                           .seconds = progress_.seconds()};
-      return columns == 0 ? progress_text(state) : progress_bar(state, columns);
-    });
+    const std::uint64_t done =
+        counts_.added + counts_.changed + counts_.same_content + counts_.unchanged;
+    progress_.update({.done = done,
+                      .earlier = counts_.unchanged,
+                      .failed = counts_.failed,
+                      .total = source_.items.size(),
+                      .seconds = progress_.seconds()});
   }
 
   int conclude() {

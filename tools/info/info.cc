@@ -49,7 +49,7 @@ std::string dtypes_of(const weights::Weight& weight) {
 }
 
 /// In the order of the forward pass.
-std::vector<TensorRow> tensors_of(const weights::Checkpoint& checkpoint) {
+std::vector<TensorRow> tensor_rows(const weights::Checkpoint& checkpoint) {
   std::vector<TensorRow> rows;
   for (const auto& spec : weights::tensors_of(checkpoint.config))
     if (const auto* weight = checkpoint.find(spec.name))
@@ -73,7 +73,7 @@ ModelReport report_on(const std::string& model, size_t heads) {
   report.model = model.empty() ? path.string() : model;
   report.file = weights::locate(path).weights.string();
   for (const auto& file : weight_files(path)) report.file_bytes += fs::file_size(file);
-  report.format = checkpoint.format;
+  report.format = to_string(checkpoint.format);
   report.layout = checkpoint.layout;
   for (const auto dtype : checkpoint.dtypes()) report.dtypes.emplace_back(name_of(dtype));
   report.config = checkpoint.config;
@@ -82,7 +82,7 @@ ModelReport report_on(const std::string& model, size_t heads) {
   report.wordnet_ids = checkpoint.wordnet_ids;
   report.assumptions = checkpoint.assumptions;
   report.unused = checkpoint.unused;
-  report.tensors = tensors_of(checkpoint);
+  report.tensors = tensor_rows(checkpoint);
   report.parameters = checkpoint.parameters();
   report.multiply_adds = weights::multiply_adds(checkpoint.config);
   report.weight_bytes = memory_of_weights(checkpoint);

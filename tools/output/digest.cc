@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "vit/base/encoding.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -44,13 +45,7 @@ std::string Digest::finish() {
   unsigned length = 0;
   if (EVP_DigestFinal_ex(state_->context, bytes.data(), &length) != 1)
     fail("OpenSSL cannot compute a hash");
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (unsigned i = 0; i < length; ++i) {
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
-  return text;
+  return to_hex({reinterpret_cast<const char*>(bytes.data()), length});
 }
 
 }  // namespace vit::tools

@@ -1,9 +1,10 @@
-/// Escaping of text and bytes for HTML.
+/// Escaping of text for HTML; base64, for data: URLs, is in vit/base/encoding.h.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
+
+#include "vit/base/encoding.h"
 
 namespace vit::tools {
 
@@ -11,9 +12,5 @@ namespace vit::tools {
 std::string html_escaped(std::string_view text);
 /// A file name as a relative URL.
 std::string url_escaped(std::string_view name);
-/// For data: URLs.
-std::string base64(std::string_view bytes);
-/// The bytes of such a text, with or without '=' at its end; none if it is malformed.
-std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace vit::tools

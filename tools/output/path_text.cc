@@ -1,32 +1,8 @@
 #include "tools/output/path_text.h"
 
-#include <charconv>
-
 #include "tools/output/unicode.h"
 
 namespace vit::tools {
-
-std::string to_hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : bytes) {
-    text += kDigits[static_cast<unsigned char>(byte) >> 4];
-    text += kDigits[static_cast<unsigned char>(byte) & 15];
-  }
-  return text;
-}
-
-std::optional<std::string> from_hex(std::string_view digits) {
-  if (digits.size() % 2 != 0) return std::nullopt;
-  std::string bytes;
-  for (size_t i = 0; i < digits.size(); i += 2) {
-    unsigned value = 0;
-    const char* end = digits.data() + i + 2;
-    if (std::from_chars(digits.data() + i, end, value, 16).ptr != end) return std::nullopt;
-    bytes += static_cast<char>(value);
-  }
-  return bytes;
-}
 
 bool is_utf8(std::string_view text) {
   while (!text.empty())

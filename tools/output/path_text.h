@@ -6,12 +6,10 @@
 #include <string_view>
 
 #include "tools/output/json.h"
+#include "vit/base/encoding.h"
 
 namespace vit::tools {
 
-/// Bytes as hexadecimal digits, and back; none if they are not.
-std::string to_hex(std::string_view bytes);
-std::optional<std::string> from_hex(std::string_view digits);
 bool is_utf8(std::string_view text);
 /// Bytes that are not UTF-8 become U+FFFD.
 std::string as_utf8(std::string_view text);

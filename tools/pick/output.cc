@@ -2,7 +2,6 @@
 
 #include "tools/index/report.h"
 #include "tools/output/csv.h"
-#include "tools/output/format.h"
 #include "tools/output/unicode.h"
 
 namespace vit::tools {
@@ -21,8 +20,7 @@ const char* score_name(const PickReport& report) {
 std::string pick_text(const PickReport& report) {
   std::string text;
   for (const auto& pick : report.picks) {
-    text += formatted("%8.4f", double{pick.score}) + "  " +
-            printable(shown_path(report.index.entries[pick.row].path));
+    text += found_line(report.index.entries[pick.row], pick.score);
     text += pick.guesses.empty() ? "\n" : "  (" + printable(pick.guesses) + ")\n";
   }
   return text;
@@ -33,8 +31,7 @@ std::string pick_csv(const PickReport& report) {
                      (by_doubt(report) ? ",guesses\n" : "\n");
   for (size_t i = 0; i < report.picks.size(); ++i) {
     const Pick& pick = report.picks[i];
-    text += std::to_string(i + 1) + "," + formatted("%.6f", double{pick.score}) + "," +
-            entry_csv(report.index.entries[pick.row]);
+    text += found_csv(i + 1, report.index.entries[pick.row], pick.score);
     text += by_doubt(report) ? "," + csv_field(pick.guesses) + "\n" : "\n";
   }
   return text;
@@ -46,9 +43,7 @@ Json pick_json(const PickReport& report) {
   all["by"] = by_doubt(report) ? "uncertainty" : "diversity";
   all["images"] = Json::array();
   for (const auto& pick : report.picks) {
-    Json one;
-    add_entry(report.index.entries[pick.row], one);
-    one[score_name(report)] = pick.score;
+    Json one = found_json(report.index.entries[pick.row], score_name(report), pick.score);
     if (by_doubt(report)) one["guesses"] = pick.guesses;
     all["images"].push_back(std::move(one));
   }

@@ -99,13 +99,10 @@ class Doubting {
   }
 
   void show(size_t done) {
-    progress_.update([&](size_t columns) {
-      const RunState state{.done = done,
-                           .failed = result_.failed,
-                           .total = rows_.size(),
-                           .seconds = progress_.seconds()};
-      return columns == 0 ? progress_text(state) : progress_bar(state, columns);
-    });
+    progress_.update({.done = done,
+                      .failed = result_.failed,
+                      .total = rows_.size(),
+                      .seconds = progress_.seconds()});
   }
 
   const index::Index& index_;

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <exception>
+
+#include "vit/base/text.h"
 
 namespace vit::tools {
 namespace {
@@ -145,11 +146,7 @@ std::string Response::header(const std::string& name) const {
 }
 
 std::optional<std::uintmax_t> Response::number(const std::string& name) const {
-  const std::string text = header(name);
-  std::uintmax_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
-  return value;
+  return to_number<std::uintmax_t>(header(name));
 }
 
 HttpClient::HttpClient(Timeouts timeouts) : state_(std::make_unique<State>()) {

@@ -12,8 +12,7 @@ std::string search_text(const SearchResults& results) {
     if (results.queries.size() > 1)
       text += (q == 0 ? "" : "\n") + printable(results.queries[q].label) + "\n";
     for (const auto& hit : results.hits[q])
-      text += formatted("%8.4f", double{hit.score}) + "  " +
-              printable(shown_path(results.index.entries[hit.row].path)) + "\n";
+      text += found_line(results.index.entries[hit.row], hit.score) + "\n";
   }
   return text;
 }
@@ -23,9 +22,8 @@ std::string search_csv(const SearchResults& results) {
   for (size_t q = 0; q < results.queries.size(); ++q)
     for (size_t i = 0; i < results.hits[q].size(); ++i) {
       const auto& hit = results.hits[q][i];
-      text += csv_field(results.queries[q].label) + "," + std::to_string(i + 1) + "," +
-              formatted("%.6f", double{hit.score}) + "," +
-              entry_csv(results.index.entries[hit.row]) + "\n";
+      text += csv_field(results.queries[q].label) + "," +
+              found_csv(i + 1, results.index.entries[hit.row], hit.score) + "\n";
     }
   return text;
 }
@@ -38,12 +36,8 @@ Json search_json(const SearchResults& results) {
     Json query;
     query["query"] = results.queries[q].label;
     query["results"] = Json::array();
-    for (const auto& hit : results.hits[q]) {
-      Json one;
-      add_entry(results.index.entries[hit.row], one);
-      one["score"] = hit.score;
-      query["results"].push_back(std::move(one));
-    }
+    for (const auto& hit : results.hits[q])
+      query["results"].push_back(found_json(results.index.entries[hit.row], "score", hit.score));
     all["queries"].push_back(std::move(query));
   }
   return all;

@@ -1,11 +1,9 @@
 /// GET /: the page, and /openapi.json.
-#include <charconv>
-
 #include "tools/explorer/page.h"
 #include "tools/output/digest.h"
-#include "tools/output/html.h"
 #include "tools/serve/page_parts.h"
 #include "tools/serve/routes.h"
+#include "vit/base/encoding.h"
 
 namespace vit::tools::serve {
 namespace {
@@ -14,14 +12,7 @@ namespace {
 std::string policy_hash(const std::string& text) {
   Digest digest = Digest::sha256();
   digest.add(std::as_bytes(std::span(text)));
-  const std::string hex = digest.finish();
-  std::string bytes;
-  for (size_t i = 0; i < hex.size(); i += 2) {
-    unsigned byte = 0;
-    std::from_chars(&hex[i], &hex[i] + 2, byte, 16);
-    bytes += static_cast<char>(byte);
-  }
-  return "'sha256-" + base64(bytes) + "'";
+  return "'sha256-" + base64(from_hex(digest.finish()).value()) + "'";
 }
 
 /// Allows nothing from other hosts. The explorer is a document that the page makes from an answer,

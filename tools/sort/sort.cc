@@ -196,10 +196,7 @@ Command sort_command() {
               "its rows: no image is classified again. The same command resumes after a stop.",
           .usage = "RESULTS (--copy-to | --link-to | --move-to) DIR [OPTION...]",
           .examples = kExamples,
-          .operands = {.least = 0,
-                       .most = 1,
-                       .noun = "file of results",
-                       .expected = "one output of vit batch: .csv, .jsonl or .db"},
+          .operands = class_rows_operands(0),
           .add_options = add_options,
           .run = run};
 }

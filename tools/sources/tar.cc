@@ -1,7 +1,6 @@
 #include "tools/sources/tar.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -9,6 +8,7 @@
 
 #include "vit/base/error.h"
 #include "vit/base/round.h"
+#include "vit/base/text.h"
 
 namespace vit::tools {
 namespace {
@@ -85,18 +85,12 @@ struct Overrides {
   std::optional<std::uint64_t> size;
 };
 
-std::optional<std::uint64_t> decimal(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 /// Records "LENGTH KEY=VALUE\n", each as long as it says. False if one is not.
 bool read_pax(std::string_view records, Overrides& overrides) {
   while (!records.empty()) {
     const std::size_t blank = records.substr(0, 20).find(' ');
-    const auto length = decimal(records.substr(0, blank == records.npos ? 0 : blank));
+    const auto length =
+        to_number<std::uint64_t>(records.substr(0, blank == records.npos ? 0 : blank));
     if (!length || *length > records.size() || *length < blank + 2) return false;
     const std::string_view record = records.substr(blank + 1, *length - blank - 1);
     const std::size_t equals = record.find('=');
@@ -104,7 +98,7 @@ bool read_pax(std::string_view records, Overrides& overrides) {
     const auto key = record.substr(0, equals);
     const auto value = record.substr(equals + 1, record.size() - equals - 2);
     if (key == "path") overrides.name = std::string(value);
-    if (key == "size" && !(overrides.size = decimal(value))) return false;
+    if (key == "size" && !(overrides.size = to_number<std::uint64_t>(value))) return false;
     records.remove_prefix(*length);
   }
   return true;

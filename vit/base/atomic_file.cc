@@ -6,13 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
 
+#include "vit/base/encoding.h"
 #include "vit/base/error.h"
 
 namespace vit {
@@ -35,16 +34,10 @@ fs::path folder_of(const fs::path& path) {
 
 /// Short whatever the target's name is: a name may have 255 bytes.
 std::string random_name() {
-  std::array<std::uint8_t, kRandomDigits / 2> bytes{};
+  std::string bytes(kRandomDigits / 2, '\0');
   if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
     fail("the system gives no random numbers: ", std::strerror(errno));
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string name(kPrefix);
-  for (const std::uint8_t byte : bytes) {
-    name += kDigits[byte >> 4];
-    name += kDigits[byte & 15];
-  }
-  return name.append(kSuffix);
+  return std::string(kPrefix) + to_hex(bytes) + std::string(kSuffix);
 }
 
 bool is_random_name(const std::string& name) {
@@ -168,13 +161,13 @@ void AtomicFile::put_in_place() {
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) refuse(path_, errno);
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(Sync sync) {
   keep_permissions();
-  if (::fsync(file_) != 0) refuse(path_, errno);
+  if (sync == Sync::kYes && ::fsync(file_) != 0) refuse(path_, errno);
   put_in_place();
   ::close(file_);
   file_ = -1;
-  sync_folder_of(target_);
+  if (sync == Sync::kYes) sync_folder_of(target_);
 }
 
 void sync_folder_of(const fs::path& file) {
@@ -184,10 +177,11 @@ void sync_folder_of(const fs::path& file) {
   ::close(opened);
 }
 
-void write_atomically(const fs::path& path, std::span<const std::byte> bytes) {
+void write_atomically(const fs::path& path, std::span<const std::byte> bytes,
+                      AtomicFile::Sync sync) {
   AtomicFile file(path);
   file.write(bytes);
-  file.commit();
+  file.commit(sync);
 }
 
 void remove_abandoned(const fs::path& folder) {

@@ -19,6 +19,9 @@ namespace vit {
 class AtomicFile {
  public:
   enum class Temporary { kUnnamedWherePossible, kNamed };
+  /// kNo: the file is whole after a kill, but may not be after a power failure. For thousands of
+  /// files that can be made again.
+  enum class Sync { kYes, kNo };
 
   /// Throws an Error: no such folder, not allowed, `path` is not a regular file.
   explicit AtomicFile(const std::filesystem::path& path,
@@ -32,7 +35,7 @@ class AtomicFile {
   void write(std::span<const std::byte> bytes);
   /// Syncs the file, moves it over `path` with the permissions of the file that was there, and
   /// syncs the folder.
-  void commit();
+  void commit(Sync sync = Sync::kYes);
 
  private:
   void open_named();
@@ -56,7 +59,8 @@ std::filesystem::path follow_links(const std::filesystem::path& path);
 void sync_folder_of(const std::filesystem::path& file);
 
 /// Writes `bytes` as the whole content of `path`. Throws an Error that says why it cannot.
-void write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes);
+void write_atomically(const std::filesystem::path& path, std::span<const std::byte> bytes,
+                      AtomicFile::Sync sync = AtomicFile::Sync::kYes);
 
 /// Removes temporary files of AtomicFile in `folder` whose process was killed. Files of running
 /// processes and of other users stay.

@@ -23,6 +23,16 @@ std::optional<T> to_number(std::string_view text) {
   return value;
 }
 
+/// The same in digits of another base, of integers.
+template <typename T>
+std::optional<T> to_number(std::string_view text, int base) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value, base);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return value;
+}
+
 /// The ending of a file name in lower case, with its dot: ".gz" of "a/b.tar.GZ". Empty for
 /// "README", "b." and ".profile".
 std::string ending_of(std::string_view path);

@@ -1,4 +1,7 @@
 /// The shared multi-head-attention encoder: blocks over tokens.
+///
+/// Models of images call encode() without a mask. Text towers pass masks. Caches and encode_next()
+/// would serve a decoder, which the toolkit does not have: only tests call them.
 #pragma once
 
 #include <functional>

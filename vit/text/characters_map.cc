@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "vit/base/encoding.h"
 #include "vit/base/error.h"
 #include "vit/text/growth.h"
 #include "vit/text/unicode.h"
@@ -102,21 +103,10 @@ std::u32string CharactersMap::apply_to_clusters(std::u32string_view text) const 
 }
 
 std::string decode_base64(std::string_view text, std::string_view where) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int held = 0;
   while (text.ends_with('=')) text.remove_suffix(1);
-  for (size_t i = 0; i < text.size(); ++i) {
-    const size_t digit = kDigits.find(text[i]);
-    if (digit == kDigits.npos) fail(where, ": character ", i, " is not base64");
-    bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    held += 6;
-    if (held < 8) continue;
-    held -= 8;
-    bytes += static_cast<char>(bits >> held & 0xFF);
-  }
+  const size_t length = text.size();
+  std::string bytes = take_base64(text);
+  if (!text.empty()) fail(where, ": character ", length - text.size(), " is not base64");
   return bytes;
 }
 

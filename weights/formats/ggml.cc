@@ -70,7 +70,7 @@ TensorFile read_ggml(const std::filesystem::path& path) {
   auto mapped = map_file(path);
   Cursor cursor(mapped->bytes(), where);
   cursor.take<std::uint32_t>();
-  TensorFile file{.format = "ggml of vit.cpp", .tensors = {}, .metadata = {}, .storage = {}};
+  TensorFile file{.format = WeightFormat::kGgml, .tensors = {}, .metadata = {}, .storage = {}};
   for (const auto* name : kSizes) file.metadata[name] = std::to_string(cursor.take<int32_t>());
   file.metadata["id2label"] = take_labels(cursor);
   while (cursor.left() != 0) take_tensor(cursor, file);

@@ -187,7 +187,7 @@ TensorFile read_gguf(const std::filesystem::path& path) {
   if (tensors > kMostTensors) fail(where, ": ", tensors, " tensors, at most ", kMostTensors);
   if (fields > kMostFields) fail(where, ": ", fields, " fields, at most ", kMostFields);
 
-  TensorFile file{.format = "GGUF", .tensors = {}, .metadata = {}, .storage = {}};
+  TensorFile file{.format = WeightFormat::kGguf, .tensors = {}, .metadata = {}, .storage = {}};
   for (uint64_t i = 0; i < fields; ++i) {
     std::string key = take_name(cursor);
     const auto type = cursor.take<uint32_t>();

@@ -175,7 +175,7 @@ bool looks_like_npz(const ZipArchive& archive) {
 }
 
 TensorFile read_npz(ZipArchive archive) {
-  TensorFile result{.format = "NumPy npz", .tensors = {}, .metadata = {}, .storage = {}};
+  TensorFile result{.format = WeightFormat::kNpz, .tensors = {}, .metadata = {}, .storage = {}};
   for (const auto& entry : archive.entries()) {
     if (!entry.name.ends_with(kExtension)) continue;
     const std::string name = entry.name.substr(0, entry.name.size() - kExtension.size());

@@ -97,7 +97,8 @@ TensorFile read_pth(ZipArchive archive) {
 
   const Pickle pickle = read_pickle(archive.read(pickle_entry), where);
   std::map<std::string, Bytes> storages;  // shared ones are read once
-  TensorFile result{.format = "PyTorch zip", .tensors = {}, .metadata = {}, .storage = {}};
+  TensorFile result{
+      .format = WeightFormat::kPyTorchZip, .tensors = {}, .metadata = {}, .storage = {}};
   for (const auto& [name, pickled] : named_tensors(pickle, where)) {
     auto storage = storages.find(pickled.storage);
     if (storage == storages.end()) {
@@ -131,7 +132,8 @@ TensorFile read_legacy_pth(const std::filesystem::path& path) {
   std::map<std::string, DType> dtypes;
   for (const auto& tensor : content.tensors) dtypes.emplace(tensor.storage, tensor.dtype);
   const auto storages = legacy_storages(keys, rest, dtypes, where);
-  TensorFile result{.format = "PyTorch, before 1.6", .tensors = {}, .metadata = {}, .storage = {}};
+  TensorFile result{
+      .format = WeightFormat::kLegacyPyTorch, .tensors = {}, .metadata = {}, .storage = {}};
   for (const auto& [name, pickled] : named_tensors(content, where)) {
     const auto storage = storages.find(pickled.storage);
     if (storage == storages.end())

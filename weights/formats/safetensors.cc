@@ -1,6 +1,7 @@
 #include "weights/formats/safetensors.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -135,13 +136,15 @@ class HeaderReader {
   bool has_metadata_ = false;
 };
 
+/// As the format calls them: in capitals, unlike enum_names(DType).
+constexpr std::pair<std::string_view, DType> kDTypeNames[] = {
+    {"F64", DType::kF64},   {"F32", DType::kF32}, {"F16", DType::kF16}, {"BF16", DType::kBf16},
+    {"I64", DType::kI64},   {"I32", DType::kI32}, {"I16", DType::kI16}, {"I8", DType::kI8},
+    {"BOOL", DType::kBool}, {"U8", DType::kU8},
+};
+
 DType dtype_named(const std::string& where, std::string_view name) {
-  constexpr std::pair<std::string_view, DType> kNames[] = {
-      {"F64", DType::kF64},   {"F32", DType::kF32}, {"F16", DType::kF16}, {"BF16", DType::kBf16},
-      {"I64", DType::kI64},   {"I32", DType::kI32}, {"I16", DType::kI16}, {"I8", DType::kI8},
-      {"BOOL", DType::kBool}, {"U8", DType::kU8},
-  };
-  for (const auto& [known, dtype] : kNames)
+  for (const auto& [known, dtype] : kDTypeNames)
     if (known == name) return dtype;
   fail(where, " has dtype ", name,
        ", expected one of F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL");
@@ -206,7 +209,8 @@ TensorFile read_one(const std::filesystem::path& path) {
     fail(where, ": header ", reader.problem);
 
   const auto data = file->bytes().subspan(kLengthBytes + header.size());
-  TensorFile result{.format = "safetensors", .tensors = {}, .metadata = {}, .storage = {}};
+  TensorFile result{
+      .format = WeightFormat::kSafetensors, .tensors = {}, .metadata = {}, .storage = {}};
   std::vector<Span> spans;
   for (const auto& [name, entry] : reader.entries) {
     const Tensor tensor = make_tensor(where + ": tensor '" + name + "'", entry, data.data());
@@ -220,6 +224,13 @@ TensorFile read_one(const std::filesystem::path& path) {
 }
 
 }  // namespace
+
+std::string_view safetensors_name(DType dtype) {
+  for (const auto& [name, known] : kDTypeNames)
+    if (known == dtype) return name;
+  assert(false && "a format that safetensors does not have");
+  return "?";
+}
 
 bool looks_like_safetensors(std::span<const std::byte> bytes) {
   if (bytes.size() <= kLengthBytes) return false;
@@ -239,7 +250,8 @@ TensorFile read_sharded_safetensors(const std::filesystem::path& index) {
   if (names == content.end() || !names->is_object()) fail(where, ": has no weight_map");
 
   std::map<std::string, TensorFile> shards;
-  TensorFile result{.format = "safetensors, sharded", .tensors = {}, .metadata = {}, .storage = {}};
+  TensorFile result{
+      .format = WeightFormat::kShardedSafetensors, .tensors = {}, .metadata = {}, .storage = {}};
   for (const auto& [name, shard] : names->items()) {
     if (!shard.is_string()) fail(where, ": the file of '", name, "' is not a string");
     const std::filesystem::path file = shard.get<std::string>();

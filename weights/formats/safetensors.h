@@ -4,10 +4,14 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 #include "weights/formats/tensor_file.h"
 
 namespace vit::weights {
+
+/// "BF16": a number format as headers name it, of those that the format has.
+std::string_view safetensors_name(DType dtype);
 
 bool looks_like_safetensors(std::span<const std::byte> bytes);
 

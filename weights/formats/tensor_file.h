@@ -10,6 +10,7 @@
 
 #include "weights/storage.h"
 #include "weights/tensor.h"
+#include "weights/weight_format.h"
 
 namespace vit::weights {
 
@@ -17,7 +18,7 @@ using TensorMap = std::map<std::string, Tensor, std::less<>>;
 using Metadata = std::map<std::string, std::string, std::less<>>;
 
 struct TensorFile {
-  std::string format;  ///< "safetensors", "PyTorch zip", …
+  WeightFormat format = WeightFormat::kSafetensors;
   TensorMap tensors;
   Metadata metadata;
   /// Keeps alive what the tensors view.

@@ -46,7 +46,8 @@ Layout openai_clip_layout() {
           .norm_eps = 1e-5f,
           .activation = Activation::kQuickGelu,
           .crop_pct = 1.0,
-          .statistics = "clip"};
+          .statistics = "clip",
+          .head_width = 64};  // what OpenAI's loader takes
 }
 
 Layout hugging_face_clip_layout() {
@@ -55,6 +56,7 @@ Layout hugging_face_clip_layout() {
           .inner_prefixes = {"vision_model."},
           .rules = kHuggingFaceRules,
           .block_rules = kHuggingFaceClipBlockRules,
+          .family = LayoutFamily::kHuggingFace,
           .norm_eps = 1e-5f,
           .activation = Activation::kQuickGelu,
           .crop_pct = 1.0,

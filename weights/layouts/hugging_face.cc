@@ -59,7 +59,10 @@ Layout hugging_face_layout() {
           .anchor = "embeddings.patch_embeddings.projection.weight",
           .inner_prefixes = {"vit.", "deit.", "dinov2.", "dinov2_with_registers."},
           .rules = kRules,
+          .family = LayoutFamily::kHuggingFace,
+          .shared_names = true,
           .norm_eps = 1e-12f,
+          .layer_scale_eps = 1e-6f,  // DINOv2
           .crop_pct = 1.0,
           .crop_mode = "squash",
           .interpolation = "bilinear"};

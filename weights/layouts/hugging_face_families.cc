@@ -109,6 +109,7 @@ Layout hugging_face_beit_layout() {
           .anchor = "embeddings.patch_embeddings.projection.weight",
           .inner_prefixes = {"beit.", "data2vec_vision."},
           .rules = kBeitRules,
+          .family = LayoutFamily::kHuggingFace,
           .norm_eps = 1e-12f,
           .crop_pct = 1.0,
           .crop_mode = "squash",
@@ -122,11 +123,13 @@ Layout hugging_face_dinov3_layout() {
           .anchor = "embeddings.patch_embeddings.weight",
           .inner_prefixes = {"model."},
           .rules = kDinoRules,
+          .family = LayoutFamily::kHuggingFace,
           .norm_eps = 1e-5f,
           .crop_pct = 1.0,
           .crop_mode = "squash",
           .interpolation = "bilinear",
           .statistics = "imagenet",
+          .rotary = kDinov3Rotary,
           .prepare = tell_values_from_layers};
 }
 

@@ -187,7 +187,7 @@ Interpretation interpret(const TensorMap& tensors, const std::string& where) {
     drop_empty_registers(result.weights);
     fit_tokens(result.weights);
     fit_patch_bias(result.weights);
-    if (layout.name == "timm") {
+    if (layout.family == LayoutFamily::kTimm) {
       fit_patch_kernel(result.weights);
       fit_masked_eva(prepared, *prefix, result.weights);
     }

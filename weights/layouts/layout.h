@@ -13,22 +13,40 @@
 
 namespace vit::weights {
 
+/// Whose code a layout is of, where more follows from that than names.
+enum class LayoutFamily {
+  kOther,
+  kTimm,         ///< its plain models; those of NaFlex are not
+  kHuggingFace,  ///< a config.json beside the file has the labels, if they are known at all
+  kPerception,
+};
+
 /// A family of checkpoints that name their tensors alike.
 struct Layout {
-  std::string_view name;    ///< for people: "timm", "Hugging Face ViT"
+  std::string_view name;    ///< for people alone: "timm", "Hugging Face ViT"
   std::string_view anchor;  ///< the patch kernel's name, which tells the layout
   std::vector<std::string_view> inner_prefixes;
   std::span<const Rule> rules;
   std::span<const Rule> block_rules{};  ///< those of the blocks, where layouts share them
+  LayoutFamily family = LayoutFamily::kOther;
+  bool named_after_architecture = false;  ///< whether files are called as timm calls their models
+  /// Whether models of several authors have these names; the config tells some of them apart.
+  bool shared_names = false;
+  /// Whether a model may rotate its positions without a trace in its tensors.
+  bool rotation_invisible = false;
   /// What the tensors do not say.
   float norm_eps = 1e-6f;
+  std::optional<float> layer_scale_eps{};  ///< of the models among them with layer scale
   Activation activation = Activation::kGelu;
   /// The usual recipe of its checkpoints, as timm writes it.
   double crop_pct = 0.9;
   std::string crop_mode = "center";
   std::string interpolation = "bicubic";
   std::string_view statistics = "half";
+  RotaryConfig rotary{};    ///< where the tensors hold no angles
+  size_t head_width = 0;    ///< where nothing in a file tells it; 0: known models of its size do
   size_t image_size = 224;  ///< where no table of positions tells it
+  bool resamples_table = false;  ///< to any input: it does not tell the size
   /// How its authors' code resamples a table of positions for another input size.
   PositionResampling resampling = PositionResampling::kBilinear;
   /// Where the anchor's name does not tell it from others: whether these are its tensors.

@@ -133,6 +133,7 @@ Layout eva_layout() {
           .crop_pct = 1.0,
           .crop_mode = "squash",
           .statistics = "clip",
+          .rotary = {.kind = RotaryKind::kAxial, .reference = {16, 16}},  // of its pre-training
           .resampling = PositionResampling::kBicubic,
           .applies = has_cosines};
 }
@@ -153,10 +154,12 @@ Layout perception_layout() {
           .inner_prefixes = {},
           .rules = kPerceptionRules,
           .block_rules = kOpenAiBlockRules,
+          .family = LayoutFamily::kPerception,
           .norm_eps = 1e-5f,
           .crop_pct = 1.0,
           .crop_mode = "squash",
           .interpolation = "bilinear",
+          .rotary = {.kind = RotaryKind::kAxial, .columns_first = true},
           .applies = is_perception};
 }
 

@@ -29,6 +29,10 @@ inline constexpr Rule kHuggingFaceClipBlockRules[] = {
     {"encoder.layers.#.mlp.*", "blocks.#.mlp.*"},
 };
 
+/// DINOv3's, where its file holds no periods; those in a file are of the same kind.
+inline constexpr RotaryConfig kDinov3Rotary{
+    .kind = RotaryKind::kNormalized, .temperature = 100.0f, .split_halves = true};
+
 /// timm, and the originals it took over: DeiT, DeiT-III, DINO, DINOv2, OpenCLIP's timm towers.
 Layout timm_layout();
 /// The same behind convolutions inside each patch: MobileCLIP-B.

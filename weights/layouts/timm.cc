@@ -180,15 +180,18 @@ Layout timm_layout() {
   return {.name = "timm",
           .anchor = "patch_embed.proj.weight",
           .inner_prefixes = {"trunk."},
-          .rules = kRules};
+          .rules = kRules,
+          .family = LayoutFamily::kTimm,
+          .named_after_architecture = true,
+          .shared_names = true,
+          .rotation_invisible = true};
 }
 
 Layout conv_stem_layout() {
-  return {.name = "timm",
-          .anchor = "patch_embed.backbone.2.conv.weight",
-          .inner_prefixes = {"trunk."},
-          .rules = kRules,
-          .statistics = "unit"};
+  Layout layout = timm_layout();
+  layout.anchor = "patch_embed.backbone.2.conv.weight";
+  layout.statistics = "unit";
+  return layout;
 }
 
 Layout naflex_layout() {
@@ -196,8 +199,10 @@ Layout naflex_layout() {
           .anchor = "embeds.proj.weight",
           .inner_prefixes = {},
           .rules = kRules,
+          .named_after_architecture = true,
           .crop_pct = 1.0,
           .image_size = 384,
+          .resamples_table = true,
           .resampling = PositionResampling::kBicubicAntialias};
 }
 

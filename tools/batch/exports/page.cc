@@ -1,9 +1,9 @@
 #include "tools/batch/exports/page.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <set>
+#include <span>
 #include <unordered_map>
 
 #include "tools/batch/exports/page_parts.h"
@@ -14,6 +14,7 @@
 #include "tools/output/html.h"
 #include "tools/output/path_text.h"
 #include "tools/output/reason.h"
+#include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -169,12 +170,7 @@ class Pictures {
   /// thousands of files.
   static void write(const fs::path& path, std::string_view bytes) {
     fs::create_directories(path.parent_path());
-    const fs::path part = path.string() + ".part";
-    std::ofstream stream(part, std::ios::binary);
-    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    stream.close();
-    if (!stream) fail(path.string(), ": cannot write");
-    fs::rename(part, path);
+    write_atomically(path, std::as_bytes(std::span(bytes)), AtomicFile::Sync::kNo);
   }
 
   fs::path folder_;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "tools/batch/results/results.h"
+#include "tools/cli/command.h"
 #include "tools/output/json.h"
 
 namespace vit::tools {
@@ -22,5 +23,13 @@ struct ClassRows {
 
 /// Throws a UsageError if the name is not that of such a file, an Error if it has no classes.
 ClassRows find_class_rows(const std::filesystem::path& path);
+
+/// At least `least` of the one such file that a command reads.
+constexpr Operands class_rows_operands(size_t least) {
+  return {.least = least,
+          .most = 1,
+          .noun = "file of results",
+          .expected = "one output of vit batch: .csv, .jsonl or .db"};
+}
 
 }  // namespace vit::tools

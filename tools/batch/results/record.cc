@@ -10,6 +10,7 @@
 #include "tools/output/json.h"
 #include "tools/output/json_depth.h"
 #include "tools/output/path_text.h"
+#include "vit/base/text.h"
 
 namespace vit::tools {
 namespace {
@@ -26,13 +27,6 @@ std::string digits_of(float number) {
   std::array<char, 32> text;
   const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), number);
   return {text.data(), end};
-}
-
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 std::string csv_columns(const RowShape& shape) {
@@ -118,7 +112,7 @@ std::vector<Prediction> csv_predictions(const RowShape& shape,
   std::vector<Prediction> predictions;
   const size_t end = std::min(kBestClass + kClassColumns * shape.top, fields.size());
   for (size_t at = kBestClass; at + kClassColumns <= end; at += kClassColumns) {
-    const auto index = number_of(fields[at]);
+    const auto index = to_number<std::uint64_t>(fields[at]);
     if (!index) break;
     const std::string& label = fields[at + 1];
     Prediction prediction{*index, shape.csv_safe ? csv_original(label) : label};
@@ -133,7 +127,7 @@ std::vector<Prediction> csv_predictions(const RowShape& shape,
 void read_stamp(const RowShape& shape, const std::vector<std::string>& fields, StoredRow& row) {
   size_t at = kBestClass + kClassColumns * shape.top;
   if (shape.stamps && at + kStampColumns < fields.size()) {
-    const auto bytes = number_of(fields[at]);
+    const auto bytes = to_number<std::uint64_t>(fields[at]);
     const auto time = parse_time(fields[at + 1]);
     if (bytes && time) row.stamp = {*bytes, *time};
     at += kStampColumns;
@@ -153,7 +147,7 @@ void read_stamp(const RowShape& shape, const std::vector<std::string>& fields, S
 std::optional<StoredRow> csv_row(const RowShape& shape, std::string_view record) {
   const auto fields = csv_fields(record);
   if (!fields || fields->size() <= kFixedColumns) return std::nullopt;
-  const auto number = number_of((*fields)[kNumber]);
+  const auto number = to_number<std::uint64_t>((*fields)[kNumber]);
   const auto& status = (*fields)[kStatus];
   if (!number || (status != kOk && status != kFailed)) return std::nullopt;
   StoredRow row{*number, (*fields)[kPath], status == kFailed};

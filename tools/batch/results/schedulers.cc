@@ -1,11 +1,11 @@
 #include "tools/batch/results/schedulers.h"
 
 #include <array>
-#include <charconv>
 #include <span>
 #include <string_view>
 
 #include "tools/cli/usage_error.h"
+#include "vit/base/text.h"
 
 namespace vit::tools {
 namespace {
@@ -59,11 +59,9 @@ constexpr std::array<Scheduler, 9> kArrays{{
 std::optional<size_t> number_in(const Environment& environment, const char* name) {
   const char* value = name == nullptr ? nullptr : environment(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
-  const std::string_view text = value;
-  size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number > kMostJobs)
-    fail_usage("the variable ", name, " is '", text, "', expected a number");
+  const auto number = to_number<size_t>(value);
+  if (!number || *number > kMostJobs)
+    fail_usage("the variable ", name, " is '", value, "', expected a number");
   return number;
 }
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cstdio>
+
+#include "vit/base/text.h"
 
 namespace vit::tools {
 namespace {
@@ -13,17 +14,10 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostShards = 99'999;
 
-std::optional<size_t> whole_number(std::string_view text) {
-  size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
 Shard parse_shard(std::string_view text) {
   const size_t slash = text.find('/');
-  const auto index = whole_number(text.substr(0, slash));
-  const auto count = slash == text.npos ? std::nullopt : whole_number(text.substr(slash + 1));
+  const auto index = to_number<size_t>(text.substr(0, slash));
+  const auto count = slash == text.npos ? std::nullopt : to_number<size_t>(text.substr(slash + 1));
   if (!index || !count || *count == 0 || *count > kMostShards)
     fail_usage("option '--shard' got '", text, "', expected I/N such as 0/4: part 0 of 4");
   if (*index >= *count)
@@ -104,8 +98,8 @@ std::optional<ShardName> parse_shard_file(const fs::path& file) {
   const std::string stem = file.stem().string();
   if (stem.size() < kLength) return std::nullopt;
   const std::string_view part = std::string_view(stem).substr(stem.size() - kLength);
-  const auto index = whole_number(part.substr(1, kDigits));
-  const auto count = whole_number(part.substr(kLength - kDigits));
+  const auto index = to_number<size_t>(part.substr(1, kDigits));
+  const auto count = to_number<size_t>(part.substr(kLength - kDigits));
   if (part[0] != '-' || part.substr(1 + kDigits, 4) != "-of-" || !index || !count ||
       *index >= *count)
     return std::nullopt;

@@ -6,10 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <sstream>
+
+#include "vit/base/encoding.h"
+#include "vit/base/text.h"
 
 namespace vit::tools {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kReadSize = std::size_t{1} << 18;
+constexpr std::size_t kSumDigits = 8;
 
 }  // namespace
 
@@ -26,17 +28,11 @@ std::uint32_t checksum(std::string_view bytes, std::uint32_t before) {
 }
 
 std::string checksum_text(std::uint32_t sum) {
-  char digits[9];
-  std::snprintf(digits, sizeof digits, "%08x", sum);
-  return digits;
+  return hex_number(sum, kSumDigits);
 }
 
 std::optional<std::uint32_t> parse_checksum(std::string_view text) {
-  std::uint32_t sum = 0;
-  const char* end = text.data() + text.size();
-  if (text.size() != 8 || std::from_chars(text.data(), end, sum, 16).ptr != end)
-    return std::nullopt;
-  return sum;
+  return text.size() == kSumDigits ? to_number<std::uint32_t>(text, 16) : std::nullopt;
 }
 
 std::string changed_rows_text(std::uint64_t before, std::uint64_t upto) {

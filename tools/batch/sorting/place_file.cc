@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <optional>
@@ -16,6 +15,7 @@
 #include "tools/batch/results/shard.h"
 #include "tools/output/path_text.h"
 #include "vit/base/atomic_file.h"
+#include "vit/base/encoding.h"
 
 namespace vit::tools {
 namespace {
@@ -107,9 +107,7 @@ bool put_link(const fs::path& target, const fs::path& place) {
 }
 
 std::string hash_mark(const std::string& path) {
-  std::array<char, 20> text{};
-  std::snprintf(text.data(), text.size(), "-%016jx", std::uintmax_t{path_hash(path)});
-  return text.data();
+  return '-' + hex_number(path_hash(path));
 }
 
 template <typename Put>

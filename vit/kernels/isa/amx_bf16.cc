@@ -10,11 +10,7 @@ namespace vit::isa {
 
 #include "vit/kernels/target/amx_bf16.inl"
 namespace {
-constexpr Isa kIsa = Isa::kAvx512;
-constexpr size_t kLanes = 16;
-#include "vit/kernels/vector.inl"
-
-#include "vit/kernels/transpose.inl"
+#include "vit/kernels/isa/bf16_parts.inl"
 
 #include "vit/kernels/bf16_amx.inl"
 

@@ -12,9 +12,7 @@ namespace vit::isa {
 namespace {
 constexpr Isa kIsa = Isa::kAvx512;
 constexpr size_t kLanes = 16, kTileRows = 12;
-#include "vit/kernels/int8_vnni.inl"
-
-#include "vit/kernels/linear.inl"
+#include "vit/kernels/isa/vnni_parts.inl"
 }  // namespace
 #include "vit/kernels/target/end.inl"
 
