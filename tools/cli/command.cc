@@ -6,6 +6,7 @@
 #include <string>
 #include <system_error>
 
+#include "tools/cli/pull_advice.h"
 #include "tools/output/terminal.h"
 #include "vit/base/thread_error.h"
 
@@ -170,7 +171,7 @@ int run_program(Commands commands, Arguments arguments) {
                             "; use --threads 1, or raise the limit of processes (ulimit -u)"
                       : error.what());
   } catch (const std::exception& error) {
-    write_message(error.what());
+    write_message(message_of(error));
   }
   return 1;
 }
