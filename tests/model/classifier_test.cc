@@ -167,6 +167,10 @@ TEST(Classifier, SaysThatAModelWithoutClassifierCannotClassify) {
   }
 }
 
+TEST(Classifier, SaysWhereItWasLoadedFrom) {
+  EXPECT_EQ(Classifier::load(golden("hf_vit"), {.threads = 1}).path(), golden("hf_vit"));
+}
+
 TEST(Classifier, RefusesAModelOfMoreTokensThanAllowed) {
   ClassifierOptions options{.threads = 1, .image_height = 64, .image_width = 64};
   options.most_tokens = 17;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tools/batch/run.h"
@@ -19,8 +20,9 @@ void add_box_options(cxxopts::Options& options);
 std::shared_ptr<const BoxFile> parse_boxes(const cxxopts::ParseResult& arguments,
                                            const InputSettings& inputs);
 
-/// True if the output is a file as MegaDetector's; the rows then go to "OUT.rows.jsonl".
-bool choose_box_output(RunSettings& run);
+/// Where the rows go if the output is a file as MegaDetector's: "OUT.rows.jsonl"; else none. Throws
+/// a UsageError for a shard.
+std::optional<RowOutput> box_rows(const RunSettings& parsed);
 
 /// Writes MegaDetector's file with the classes of the rows. Returns a text about what was done,
 /// such as "out.json: 12 boxes classified, 3 left out". `classifier`: the name of the model.
