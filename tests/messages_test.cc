@@ -1,7 +1,8 @@
-/// A rule for the texts of the library: they name no command-line option.
+/// A rule for the texts of the library: they name no option and no command of the program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -60,6 +61,21 @@ bool names_option(std::string_view literal) {
   return false;
 }
 
+/// "vit pull": the tools' folders have the commands' names.
+bool names_command(std::string_view literal) {
+  constexpr std::string_view kProgram = "vit ";
+  for (size_t at = literal.find(kProgram); at != literal.npos;
+       at = literal.find(kProgram, at + 1)) {
+    const std::string_view rest = literal.substr(at + kProgram.size());
+    const auto end = std::ranges::find_if_not(rest, is_letter);
+    const std::string word(rest.begin(), end);
+    if (!word.empty() && (at == 0 || !is_letter(literal[at - 1])) &&
+        fs::exists(vit::test::source_dir() / "tools" / word / (word + ".cc")))
+      return true;
+  }
+  return false;
+}
+
 /// Each as "file:line: rule".
 std::vector<std::string> violations_in(const std::string& path, const std::string& content) {
   const std::string code = without_comments(content);
@@ -72,7 +88,11 @@ std::vector<std::string> violations_in(const std::string& path, const std::strin
       continue;
     }
     const size_t end = end_of_literal(code, at);
-    if (names_option(std::string_view(code).substr(at, end - at)))
+    const std::string_view literal = std::string_view(code).substr(at, end - at);
+    if (names_command(literal))
+      found.push_back(path + ":" + std::to_string(line) +
+                      ": names a command of the program, which users of the library do not have");
+    if (names_option(literal))
       found.push_back(path + ":" + std::to_string(line) +
                       ": names a command-line option, which users of the library do not have");
     at = end;
@@ -85,7 +105,7 @@ std::string read(const fs::path& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-TEST(LayeringMessages, OfTheLibraryNameNoOption) {
+TEST(LayeringMessages, OfTheLibraryNameNoOptionAndNoCommand) {
   size_t files = 0;
   for (const auto* top : {"vit", "patch", "weights"})
     for (const auto& entry : fs::recursive_directory_iterator(vit::test::source_dir() / top)) {
@@ -97,6 +117,14 @@ TEST(LayeringMessages, OfTheLibraryNameNoOption) {
         ADD_FAILURE() << violation;
     }
   EXPECT_GT(files, 30u);
+}
+
+TEST(LayeringMessagesRules, RefuseCommandsInTextsAlone) {
+  EXPECT_THAT(violations_in("weights/a.cc", "fail(name, \": get it: vit pull \", name);\n"),
+              ElementsAre("weights/a.cc:1: names a command of the program, which users of the "
+                          "library do not have"));
+  EXPECT_THAT(violations_in("vit/a.cc", "f(\"installed with vit and more\");  // \"vit pull\"\n"),
+              IsEmpty());
 }
 
 TEST(LayeringMessagesRules, RefuseOptionsInTextsAlone) {

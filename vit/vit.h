@@ -4,6 +4,7 @@
 
 #include "patch/image/image.h"
 #include "vit/base/error.h"
+#include "vit/base/missing_download.h"
 #include "vit/base/recipe.h"
 #include "vit/model/classifier.h"
 #include "vit/model/runner.h"

@@ -9,6 +9,7 @@
 
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
+#include "vit/base/missing_download.h"
 #include "weights/hub_cache.h"
 #include "weights/known/catalogue.h"
 #include "weights/known/default_model.h"
@@ -97,6 +98,8 @@ fs::path find_default() {
   try {
     const fs::path found = find_model(chosen);
     if (fs::exists(found, ignored)) return found;
+  } catch (const MissingDownload& error) {
+    throw error.followed_by(" (the variable VIT_MODEL names this model)");
   } catch (const Error& error) {
     fail(error, " (the variable VIT_MODEL names this model)");
   }
@@ -203,7 +206,9 @@ fs::path find_model(const std::string& name) {
   if (fs::exists(name, ignored)) return name;
   if (auto known = find_known(name)) return *known;
   if (auto copied = find_copied(name)) return *copied;
-  if (!find_in_catalogue(name).empty()) fail(name, ": is not pulled yet: vit pull ", name);
+  if (!find_in_catalogue(name).empty())
+    throw MissingDownload({.kind = Download::Kind::kKnownModel, .name = name}, name,
+                          "is not pulled yet");
   const size_t at = name.find('@');
   const std::string hub = name.substr(0, at);
   constexpr const char* kNamed = ": no such file or folder; a model of this name is ";
@@ -217,8 +222,10 @@ fs::path find_model(const std::string& name) {
   const std::string revision = at == std::string::npos ? kMainRevision : name.substr(at + 1);
   if (auto folder = find_downloaded(hub, revision)) return *folder;
   if (!unsupported.empty()) fail(name, kNamed, unsupported);
-  const std::string more = at == std::string::npos ? "" : " (revision " + revision + ")";
-  fail(name, ": no such file or folder, and not pulled; if the hub has it: vit pull ", hub, more);
+  throw MissingDownload({.kind = Download::Kind::kHubModel,
+                         .name = hub,
+                         .revision = at == std::string::npos ? "" : revision},
+                        name, "no such file or folder, and not pulled");
 }
 
 }  // namespace vit::weights

@@ -62,8 +62,9 @@ bool is_hub_name(const std::string& name);
 
 /// The file or folder that `name` means: the bundled model if it is empty; else a file or folder of
 /// this name; else a downloaded model by its short name, its repository (also with @REVISION) or
-/// its architecture; else what was copied into the folder of models under this name. Throws an
-/// Error that says how to download it, or that VIT_MODEL names what does not exist.
+/// its architecture; else what was copied into the folder of models under this name. Throws a
+/// MissingDownload for a model of the catalogue or the hub that is not there, or an Error that says
+/// what was meant, or that VIT_MODEL names what does not exist.
 std::filesystem::path find_model(const std::string& name);
 
 }  // namespace vit::weights

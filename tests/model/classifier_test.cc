@@ -167,6 +167,10 @@ TEST(Classifier, SaysThatAModelWithoutClassifierCannotClassify) {
   }
 }
 
+TEST(Classifier, SaysWhereItWasLoadedFrom) {
+  EXPECT_EQ(Classifier::load(golden("hf_vit"), {.threads = 1}).path(), golden("hf_vit"));
+}
+
 TEST(Classifier, RefusesAModelOfMoreTokensThanAllowed) {
   ClassifierOptions options{.threads = 1, .image_height = 64, .image_width = 64};
   options.most_tokens = 17;
@@ -190,7 +194,7 @@ TEST(Classifier, LoadsADownloadedModelByNameAndSaysHowToGetOthers) {
   const test::Folder home;
   ASSERT_EQ(setenv("VIT_HOME", home.path("").c_str(), 1), 0);
   const std::string name = "deit_tiny_patch16_224";
-  EXPECT_EQ(load_error(name), "is not pulled yet: vit pull " + name);
+  EXPECT_EQ(load_error(name), "is not pulled yet");
 
   const std::string hub = weights::find_in_catalogue(name).front().hub;
   const fs::path folder = weights::model_folder(hub);
@@ -205,8 +209,7 @@ TEST(Classifier, LoadsADownloadedModelByNameAndSaysHowToGetOthers) {
   EXPECT_EQ(Classifier::load(name, {.threads = 1}).logits({&image, 1}), expected);
   EXPECT_EQ(Classifier::load(hub, {.threads = 1}).logits({&image, 1}), expected);
 
-  EXPECT_EQ(load_error("owner/other"),
-            "no such file or folder, and not pulled; if the hub has it: vit pull owner/other");
+  EXPECT_EQ(load_error("owner/other"), "no such file or folder, and not pulled");
   EXPECT_EQ(load_error("other"), "no such file or folder");
   EXPECT_EQ(load_error("deit_tny_patch16_224"),
             "no such file or folder; did you mean the model 'deit_tiny_patch16_224'?");

@@ -6,15 +6,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/support/golden.h"
 #include "tests/support/near.h"
 #include "tests/support/paths.h"
 #include "vit/base/error.h"
-#include "weights/checkpoint.h"
+#include "vit/model/classifier.h"
 
 namespace vit {
 namespace {
@@ -38,32 +40,31 @@ void expect_near(const std::vector<float>& got, const std::vector<float>& want) 
   test::expect_near(got, want, 1e-5, "features");
 }
 
-TEST(SequenceModel, AnswersAsTimmAtEachImagesOwnSize) {
+TEST(Sequence, AnswersAsTimmAtEachImagesOwnSize) {
   for (const std::string name :
        {"naflex_gap", "naflex_par_gap", "naflex_parfac_gap", "naflex_map", "naflex_siglip"}) {
     SCOPED_TRACE(name);
     const auto folder = test::goldens() / "families" / name;
-    const auto checkpoint = weights::open(folder);
     const auto want = test::read_golden(folder / "expected_sequence_24.safetensors");
     const Image image = read_image(folder / "image.png");
-    SequenceModel model(checkpoint, {.most_patches = 24, .threads = 2});
-    const auto first = model.logits(image);
+    const auto model = Classifier::load(folder, {.threads = 2, .max_patches = 24});
+    const auto first = model.logits({&image, 1}).front();
     expect_near(first, want.at("logits").values);
     expect_near(model.features(image, FeatureKind::kPooled), want.at("pooled").values);
 
     Image turned = image;  // another grid in between must not change the answer
     std::swap(turned.width, turned.height);
-    model.logits(turned);
-    EXPECT_EQ(model.logits(image), first);
+    const auto both = model.logits(std::vector{turned, image});
+    EXPECT_EQ(both[1], first);
+    EXPECT_EQ(both[0], model.logits({&turned, 1}).front());
   }
 }
 
-TEST(SequenceModel, RefusesModelsThatAreMadeForOneGrid) {
+TEST(Sequence, RefusesModelsThatAreMadeForOneGrid) {
   for (const auto& [name, what] :
        {std::pair{"dinov3_small", "rotary positions"}, {"beit", "a relative position bias"}}) {
-    const auto checkpoint = weights::open(test::goldens() / "families" / name);
     try {
-      SequenceModel(checkpoint, {.most_patches = 24});
+      Classifier::load(test::goldens() / "families" / name, {.max_patches = 24});
       FAIL() << "accepted " << name;
     } catch (const Error& error) {
       EXPECT_THAT(error.what(),
@@ -72,6 +73,23 @@ TEST(SequenceModel, RefusesModelsThatAreMadeForOneGrid) {
                                      "table of positions, such as naflexvit_base_patch16_gap"));
     }
   }
+}
+
+TEST(Sequence, IsOfOneSizeForEachImageAlone) {
+  const auto folder = test::goldens() / "families" / "naflex_map";
+  const auto fixed = Classifier::load(folder, {.threads = 1});
+  const auto model = Classifier::load(folder, {.threads = 1, .max_patches = 24});
+  EXPECT_EQ(model.config(), fixed.config());
+  const Image wide{.width = 40, .height = 10, .pixels = std::vector<std::uint8_t>(1200, 7)};
+  model.logits({&wide, 1});
+  EXPECT_EQ(model.config(), fixed.config()) << "as loaded, whatever the last image was";
+  EXPECT_EQ(model.recipe(), fixed.recipe());
+  EXPECT_THROW(model.runner(), Error);
+  EXPECT_THROW(model.shared_runner(), Error);
+  EXPECT_THROW(model.for_each(1, [](size_t, Runner&) {}), Error);
+  EXPECT_THROW(Classifier::load(folder, {.image_height = 32, .max_patches = 24}), Error);
+  EXPECT_THROW(Classifier::load(folder, {.max_patches = 24, .disabled_heads = {{99, 0}}}), Error)
+      << "now, not with the first image";
 }
 
 }  // namespace

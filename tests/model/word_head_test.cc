@@ -149,12 +149,10 @@ TEST(WordHead, NeedsAVocabulary) {
   if (!fs::exists(folder)) GTEST_SKIP() << "needs ../shared/goldens/text";
   const auto checkpoint = weights::open_text(folder);
   const std::vector<text::WordLabel> labels{{"cat", {"a cat"}}};
-  EXPECT_EQ(
-      test::message_of([&] { make_word_head(checkpoint, labels); }),
-      folder.string() + ": no vocabulary beside the weights; expected " +
-          std::string(text::kClipVocabularyName) +
-          " (OpenAI's CLIP vocabulary, which vit pull fetches), tokenizer.json, or vocab.json " +
-          "with merges.txt");
+  EXPECT_EQ(test::message_of([&] { make_word_head(checkpoint, labels); }),
+            folder.string() + ": no vocabulary beside the weights; expected " +
+                std::string(text::kClipVocabularyName) +
+                " (OpenAI's CLIP vocabulary), tokenizer.json, or vocab.json with merges.txt");
 }
 
 }  // namespace

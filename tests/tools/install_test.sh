@@ -43,15 +43,17 @@ cp "$model"/* "$folder"
 echo '{"hub": "facebook/deit-tiny-patch16-224", "revision": "main", "commit": "", "files": {}}' >"$folder/.pulled.json"
 expect "the outside program, by name" \
   "$("$prefix/outside/outside" facebook/deit-tiny-patch16-224 "$model/image.png" | sed -E 's/ [^ ]*$//')" "$labels"
+# The program adds its own command to what the library says.
 for name in owner/other other; do
-  expect "an unknown name" "vit: $("$prefix/outside/outside" "$name" "$model/image.png" 2>&1)" \
+  advice=$([[ $name == */* ]] && echo "; if the hub has it: vit pull $name" || true)
+  expect "an unknown name" "vit: $("$prefix/outside/outside" "$name" "$model/image.png" 2>&1)$advice" \
     "$("$prefix/usr/bin/vit" classify -m "$name" "$model/image.png" 2>&1)"
 done
 expect "the fields of an error" "$("$prefix/outside/outside" "$model" "$model/config.json" 2>&1)" \
   "the image $model/config.json $("$prefix/usr/bin/vit" classify -m "$model" --json "$model/config.json" | sed -nE 's/.*"error":"(.*)"}.*/\1/p')"
 # Nothing but the public headers is installed.
 expect "the installed headers" "$(cd "$prefix/usr/include/vit_toolkit" && find . -name '*.h' | sort | tr '\n' ' ')" \
-  "./patch/image/image.h ./vit/base/config.h ./vit/base/enum_names.h ./vit/base/error.h ./vit/base/matrix.h ./vit/base/precision.h ./vit/base/recipe.h ./vit/model/classifier.h ./vit/model/features.h ./vit/model/runner.h ./vit/model/words.h ./vit/text/prompts.h ./vit/version.h ./vit/vit.h ./vit/vit_c.h "
+  "./patch/image/image.h ./vit/base/config.h ./vit/base/enum_names.h ./vit/base/error.h ./vit/base/matrix.h ./vit/base/missing_download.h ./vit/base/precision.h ./vit/base/recipe.h ./vit/model/classifier.h ./vit/model/features.h ./vit/model/runner.h ./vit/model/words.h ./vit/text/prompts.h ./vit/version.h ./vit/vit.h ./vit/vit_c.h "
 # The bundled model is installed, and found if no model is named.
 answer=$(cd "$prefix" && VIT_MODEL="" "$prefix/usr/bin/vit" classify -k 1 "$source_dir/weights/default/pictures/school_bus.png")
 [[ $answer == *"  school bus "* ]] || { echo "the installed program did not name the bus: $answer"; exit 1; }

@@ -1,9 +1,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/golden.h"
@@ -40,6 +46,61 @@ TEST(Classify, NamesTheClassesOfAnImageForPeople) {
   EXPECT_THAT(lines_of(finished.out), ElementsAre(image, MatchesRegex("  1  .* +[0-9.]+%.*"),
                                                   MatchesRegex("  2  .* +[0-9.]+%.*"),
                                                   MatchesRegex("  3  .* +[0-9.]+%.*")));
+}
+
+/// How often files of a folder are opened during an action.
+size_t opened_in(const std::string& folder, const std::function<void()>& action) {
+  const int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+  EXPECT_GE(inotify_add_watch(watch, folder.c_str(), IN_OPEN), 0);
+  action();
+  size_t opened = 0;
+  alignas(inotify_event) std::array<char, 4096> events;
+  for (ssize_t size; (size = read(watch, events.data(), events.size())) > 0;)
+    for (ssize_t at = 0; at < size; ++opened)
+      at += static_cast<ssize_t>(sizeof(inotify_event)) +
+            reinterpret_cast<const inotify_event*>(&events[static_cast<size_t>(at)])->len;
+  close(watch);
+  return opened;
+}
+
+TEST(Classify, RunsEachImageOnAGridOfItsOwnAspectRatioWithOneCopyOfTheModel) {
+  const Folder folder;
+  const std::string model = folder.path("model"), image = golden_image("families/naflex_map");
+  std::filesystem::copy(golden("families/naflex_map"), model);
+  Finished fixed, own;
+  const auto classify_as = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"classify", "-m", model, "--json", "--logits", image, image});
+    return run(more);
+  };
+  const size_t once = opened_in(model, [&] { fixed = classify_as({}); });
+  EXPECT_GT(once, 0u);
+  EXPECT_EQ(opened_in(model, [&] { own = classify_as({"--max-patches", "24"}); }), once);
+  ASSERT_EQ(own.status, 0) << own.err;
+  EXPECT_NE(own.out, fixed.out);
+  const auto want =
+      test::read_golden(golden("families/naflex_map") + "/expected_sequence_24.safetensors")
+          .at("logits")
+          .values;
+  const auto images = nlohmann::json::parse(own.out)["images"];
+  ASSERT_EQ(images[0]["logits"].size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i)
+    EXPECT_NEAR(images[0]["logits"][i].get<float>(), want[i], 1e-4f);
+  EXPECT_EQ(images[0]["logits"], images[1]["logits"]);
+}
+
+TEST(Classify, NamesTheModelOfTheEnvironmentThatHasNoClasses) {
+  Call call;
+  const std::string model = golden("timm_dinov2_registers");
+  call.environment = {"VIT_MODEL=" + model};
+  for (const char* command : {"classify", "eval"}) {
+    call.arguments = {command, golden_image("timm_dinov2_registers")};
+    const Finished finished = run(call);
+    EXPECT_EQ(finished.status, 1);
+    EXPECT_THAT(finished.err, StartsWith("vit: " + model +
+                                         ": vit_small_patch14_reg4_dinov2 has no classifier, its "
+                                         "output is "))
+        << command;
+  }
 }
 
 TEST(Classify, GivesTheReferenceLogitsInJson) {

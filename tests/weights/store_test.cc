@@ -12,6 +12,7 @@
 #include "tests/support/folder.h"
 #include "tests/support/message_of.h"
 #include "tests/support/paths.h"
+#include "vit/base/missing_download.h"
 
 namespace vit::weights {
 namespace {
@@ -86,8 +87,7 @@ TEST_F(Store, FindsModelsThatWereCopiedByHand) {
 
 TEST_F(Store, DoesNotTakeUnfinishedFoldersForModels) {
   const std::string place = put_model("home/.cache/vit/models/me/mine");
-  const std::string message =
-      "me/mine: no such file or folder, and not pulled; if the hub has it: vit pull me/mine";
+  const std::string message = "me/mine: no such file or folder, and not pulled";
   const auto refusal = [] { return message_of([] { find_model("me/mine"); }); };
   fs::rename(place + "/model.safetensors", place + "/model.safetensors.part");
   EXPECT_EQ(refusal(), message) << "a download that was stopped";
@@ -97,6 +97,35 @@ TEST_F(Store, DoesNotTakeUnfinishedFoldersForModels) {
   EXPECT_EQ(refusal(), message) << "a shard is missing";
   fs::copy_file(place + "/model-1.safetensors", place + "/model-2.safetensors");
   EXPECT_EQ(find_model("me/mine"), place);
+}
+
+TEST_F(Store, SaysWhatADownloadWouldBring) {
+  const auto missing = [](const std::string& name) {
+    try {
+      find_model(name);
+    } catch (const MissingDownload& error) {
+      EXPECT_EQ(error.with_advice("!"), error.what() + std::string("!"));
+      EXPECT_EQ(error.where(), name);
+      return error.wanted();
+    }
+    return Download{};
+  };
+  EXPECT_EQ(missing("deit_tiny_patch16_224").kind, Download::Kind::kKnownModel);
+  EXPECT_EQ(missing("deit_tiny_patch16_224").name, "deit_tiny_patch16_224");
+  EXPECT_EQ(missing("me/mine").kind, Download::Kind::kHubModel);
+  EXPECT_EQ(missing("me/mine").revision, "");
+  EXPECT_EQ(missing("me/mine@v2").name, "me/mine");
+  EXPECT_EQ(missing("me/mine@v2").revision, "v2");
+  setenv("VIT_MODEL", "me/mine", 1);
+  try {
+    find_model("");
+    FAIL() << "found";
+  } catch (const MissingDownload& error) {
+    EXPECT_EQ(error.with_advice("; A"),
+              "me/mine: no such file or folder, and not pulled; A (the variable VIT_MODEL names "
+              "this model)");
+  }
+  unsetenv("VIT_MODEL");
 }
 
 TEST_F(Store, SearchesTheCacheOfHuggingFacesPrograms) {
@@ -136,9 +165,9 @@ TEST_F(Store, SaysThatTheVariableNamesAModelThatIsNotThere) {
             folder_.path("gone.safetensors") +
                 ": no such file, folder or pulled model; the variable VIT_MODEL names it");
   setenv("VIT_MODEL", "me/mine", 1);
-  EXPECT_EQ(message_of([] { find_model(""); }),
-            "me/mine: no such file or folder, and not pulled; if the hub has it: vit pull me/mine "
-            "(the variable VIT_MODEL names this model)");
+  EXPECT_EQ(
+      message_of([] { find_model(""); }),
+      "me/mine: no such file or folder, and not pulled (the variable VIT_MODEL names this model)");
   setenv("VIT_MODEL", put_model("m").c_str(), 1);
   EXPECT_EQ(find_model(""), folder_.path("m"));
 }

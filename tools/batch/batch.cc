@@ -12,7 +12,6 @@
 #include "tools/batch/sorting/sort_options.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/groups.h"
-#include "tools/cli/sequence_option.h"
 #include "tools/cli/word_options.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
@@ -37,17 +36,22 @@ constexpr std::string_view kExamples =
 
 constexpr int kStopped = 128;  // plus the number of the signal: exit status of a stopped run
 
+/// Where the rows go, and what is made of them when they are complete.
+struct OutputPlan {
+  RowOutput rows;
+  std::optional<ExportKind> exported{};
+  bool boxes = false;  ///< MegaDetector's results with classes
+};
+
 struct BatchSettings {
-  std::optional<ExportKind> exported;  ///< made from the rows when they are complete
-  fs::path exported_to;
   ModelSettings model;
   RunSettings run;
+  OutputPlan output;
   size_t top = 5;
   float least = 0.0f;  ///< probability that a class must have to be named
+  RowShape shape;      ///< without the number of classes
   SortSettings sort;
   std::vector<GroupSpec> groups;
-  size_t max_patches = 0;     ///< 0: one size for all images
-  bool writes_boxes = false;  ///< MegaDetector's results with classes
 };
 
 void add_options(cxxopts::Options& options) {
@@ -78,11 +82,6 @@ void add_options(cxxopts::Options& options) {
   add_model_options(options);
   add_sequence_option(options);
   add_merge_option(options);
-}
-
-/// Pages and Parquet are made at the end; a JSONL file beside them keeps the rows.
-fs::path rows_of_export(const fs::path& output) {
-  return output.string() + ".rows.jsonl";
 }
 
 ResultKind kind_of(const fs::path& output) {
@@ -117,37 +116,43 @@ std::string base_of(const std::string& operand) {
   return fixed.empty() ? "." : fixed.string();
 }
 
-void choose_sorting(const cxxopts::ParseResult& arguments, BatchSettings& settings) {
-  SortSettings& sort = settings.sort;
-  sort = parse_sort_settings(arguments, {{"copy-to", SortBy::kCopy}, {"link-to", SortBy::kLink}});
-  if (sort.by == SortBy::kNothing) return;
-  const InputSettings& inputs = settings.run.inputs;
+SortSettings parse_sorting(const cxxopts::ParseResult& arguments, const InputSettings& inputs,
+                           float least) {
+  SortSettings sort =
+      parse_sort_settings(arguments, {{"copy-to", SortBy::kCopy}, {"link-to", SortBy::kLink}});
+  if (sort.by == SortBy::kNothing) return sort;
+  const char* option = sort.by == SortBy::kCopy ? "copy-to" : "link-to";
   if (inputs.boxes || inputs.every != 0)
-    fail_usage("option '--", sort.by == SortBy::kCopy ? "copy-to" : "link-to",
-               "' places files, but ",
+    fail_usage("option '--", option, "' places files, but ",
                inputs.boxes ? "--boxes gives parts of images" : "--every gives frames of videos");
-  sort.least = settings.least;
-  for (const auto& operand : settings.run.inputs.operands) {
+  sort.least = least;
+  for (const auto& operand : inputs.operands) {
     if (is_within(sort.folder, operand) ||
         (is_glob(operand) && takes_files_below(operand, sort.folder)))
-      fail_usage("option '--", sort.by == SortBy::kCopy ? "copy-to" : "link-to", "' got '",
-                 sort.folder.string(), "', which is inside the input '", operand,
+      fail_usage("option '--", option, "' got '", sort.folder.string(),
+                 "', which is inside the input '", operand,
                  "': the sorted files would become inputs; give a folder outside of it");
     sort.bases.push_back(base_of(operand));
   }
+  return sort;
 }
 
-void choose_export(BatchSettings& settings) {
-  RunSettings& run = settings.run;
-  settings.exported = export_kind(run.output);
-  if (!settings.exported) return;
-  if (run.shard)
-    fail_usage("part ", run.shard->index, " of ", run.shard->count, " (", run.shard->source,
-               ") cannot be a ", run.output.extension().string(),
+/// Pages and Parquet are made at the end; a JSONL file beside them keeps the rows.
+RowOutput export_rows_of(const RunSettings& parsed) {
+  if (const auto& shard = parsed.shard)
+    fail_usage("part ", shard->index, " of ", shard->count, " (", shard->source, ") cannot be a ",
+               parsed.output.extension().string(),
                ", expected -o FILE.csv, .jsonl or .db; `vit export` makes it from the joined file");
-  settings.exported_to = run.output;
-  run.shown = run.output.string();
-  run.output = rows_of_export(run.output);
+  const std::string output = parsed.output.string();
+  return {ResultKind::kJsonl, output + ".rows.jsonl", output};
+}
+
+OutputPlan plan_output(const RunSettings& parsed) {
+  if (const auto rows = box_rows(parsed)) return {.rows = *rows, .boxes = true};
+  const ResultKind kind = kind_of(parsed.output);
+  if (const auto exported = export_kind(parsed.output))
+    return {.rows = export_rows_of(parsed), .exported = exported};
+  return {.rows = {kind, parsed.output}};
 }
 
 BatchSettings parse_batch(const cxxopts::ParseResult& arguments) {
@@ -156,40 +161,26 @@ BatchSettings parse_batch(const cxxopts::ParseResult& arguments) {
   settings.top = parse_count("--top", arguments["top"].as<std::string>(), 1, 1'000'000);
   settings.least = static_cast<float>(
       parse_probability("--min-probability", arguments["min-probability"].as<std::string>()));
-  settings.run = parse_run_settings(arguments, settings.model.classifier.threads);
-  settings.run.inputs.boxes = parse_boxes(arguments, settings.run.inputs);
-  settings.writes_boxes = choose_box_output(settings.run);
-  if (!settings.writes_boxes) {
-    const ResultKind kind = kind_of(settings.run.output);
-    choose_export(settings);
-    set_kind(settings.run, kind);
-  }
-  settings.run.shape.facts = arguments.count("exif-columns") != 0;
-  settings.run.shape.csv_safe = arguments.count("csv-safe") != 0;
-  if (settings.run.shape.csv_safe && settings.run.kind != ResultKind::kCsv)
+  RunSettings run = parse_run_settings(arguments, settings.model.classifier.threads);
+  run.inputs.boxes = parse_boxes(arguments, run.inputs);
+  settings.output = plan_output(run);
+  settings.run = with_output(run, settings.output.rows);
+  settings.shape.facts = arguments.count("exif-columns") != 0;
+  settings.shape.csv_safe = arguments.count("csv-safe") != 0;
+  if (settings.shape.csv_safe && settings.run.kind != ResultKind::kCsv)
     fail_usage("--csv-safe applies to CSV only, expected -o FILE.csv");
-  choose_sorting(arguments, settings);
+  settings.sort = parse_sorting(arguments, settings.run.inputs, settings.least);
   settings.groups = parse_groups(arguments);
-  settings.max_patches = parse_max_patches(arguments);
-  return settings;
-}
-
-ModelSettings on_one_thread(ModelSettings settings) {
-  settings.classifier.threads = 1;
   return settings;
 }
 
 /// The model, and the groups of its classes if there are any.
 struct Answerer {
   Classifier classifier;
-  std::unique_ptr<SequenceModel> sequences;  ///< null: one size for all images
   std::optional<Groups> groups;
 
-  /// One image per worker from file to answer: each decodes while others compute, and the kernels
-  /// need not wait for each other. Images of different sizes share all workers.
   explicit Answerer(const BatchSettings& settings)
-      : classifier(load_with_classes(on_one_thread(settings.model))),
-        sequences(load_sequence_model(settings.model, settings.max_patches)),
+      : classifier(load_with_classes(for_rows(settings.model))),
         groups(make_groups(settings.groups, classifier, settings.run.quiet)) {}
 
   size_t classes() const { return groups ? groups->count() : classifier.config().head.classes; }
@@ -198,25 +189,23 @@ struct Answerer {
   }
 };
 
-void answer(const Answerer& model, const BatchSettings& settings,
-            const patch::DecodeOptions& decoding, Row& row) {
-  const Image image = load_image(row, decoding, settings.run);
-  const std::vector<float> logits = model.sequences ? model.sequences->logits(image)
-                                                    : model.classifier.logits({&image, 1}).front();
+/// The best classes of a row's image, as many as the row has places.
+std::vector<Prediction> predict(const Answerer& model, const Image& image, size_t top,
+                                float least) {
+  const std::vector<float> logits = model.classifier.logits({&image, 1}).front();
   check_answer(logits);
-  row.predictions = top_answers(model.classifier, model.groups, logits, settings.top);
+  auto predictions = top_answers(model.classifier, model.groups, logits, top);
   // The best class stays: a row below the threshold still has its best guess.
-  const auto unlikely = [&](const Prediction& p) { return !(p.probability >= settings.least); };
-  const auto others = row.predictions.begin() + (row.predictions.empty() ? 0 : 1);
-  row.predictions.erase(std::remove_if(others, row.predictions.end(), unlikely),
-                        row.predictions.end());
+  const auto unlikely = [&](const Prediction& p) { return !(p.probability >= least); };
+  const auto others = predictions.begin() + (predictions.empty() ? 0 : 1);
+  predictions.erase(std::remove_if(others, predictions.end(), unlikely), predictions.end());
+  return predictions;
 }
 
 /// The rows of earlier runs, which need no inference.
-void sort_earlier(const BatchSettings& settings, const Json& header, Sorting& sorting,
+void sort_earlier(const RunSettings& run, const Json& header, Sorting& sorting,
                   const std::atomic<bool>& stop) {
-  const RunSettings& run = settings.run;
-  if (settings.sort.by == SortBy::kNothing || run.restart || !fs::exists(run.output)) return;
+  if (run.kind == ResultKind::kStandardOutput || run.restart || !fs::exists(run.output)) return;
   Results results(run.output, run.kind, run.shape);
   const auto stored = results.read_header();
   if (!stored) return;
@@ -229,8 +218,8 @@ void sort_earlier(const BatchSettings& settings, const Json& header, Sorting& so
 int write_export(const BatchSettings& settings, int status) {
   const StopSignals signals;
   const auto rows = export_rows(find_class_rows(settings.run.output),
-                                {.output = settings.exported_to,
-                                 .kind = *settings.exported,
+                                {.output = settings.output.rows.shown,
+                                 .kind = *settings.output.exported,
                                  .threads = settings.run.size.workers,
                                  .max_pixels = settings.model.max_pixels,
                                  .exif = settings.model.exif,
@@ -241,45 +230,53 @@ int write_export(const BatchSettings& settings, int status) {
   return kStopped + signals.number();
 }
 
-int run(const cxxopts::ParseResult& arguments) {
-  BatchSettings settings = parse_batch(arguments);
-  const Answerer model(settings);
-  settings.top = std::min(settings.top, model.classes());
-  settings.run.shape.top = settings.top;
-  Sorting sorting(settings.sort, model.folders());
-  patch::PixelBudget budget(settings.model.max_pixels);
+/// What rows must have in common to be in one file.
+Json header_of(const BatchSettings& settings, const Answerer& model, size_t top) {
   Json wanted;
-  wanted["top"] = settings.top;
+  wanted["top"] = top;
   wanted["min_probability"] = settings.least;
-  if (settings.run.shape.csv_safe) wanted["csv_safe"] = true;
-  if (settings.run.shape.facts) wanted["exif_columns"] = true;
-  if (model.sequences) wanted["max_patches"] = settings.max_patches;
+  if (settings.shape.csv_safe) wanted["csv_safe"] = true;
+  if (settings.shape.facts) wanted["exif_columns"] = true;
+  if (const size_t most = settings.model.classifier.max_patches; most != 0)
+    wanted["max_patches"] = most;
   if (model.groups) wanted["groups"] = model.groups->to_json();
   if (const auto& boxes = settings.run.inputs.boxes) {
     wanted["boxes"] = boxes->digest();
     wanted["box_threshold"] = static_cast<float>(boxes->settings().threshold);
     wanted["box_category"] = boxes->settings().category;
   }
-  Json header = make_header("batch", settings.model, model.classifier, wanted);
-  match_output(settings.run, header);
-  const int status = run_rows(
-      settings.run, {.header = header,
-                     .answer =
-                         [&](Row& row, const std::atomic<bool>& stop) {
-                           answer(model, settings, settings.model.decoding(&budget, &stop), row);
-                         },
-                     .before_writing = [&](Row& row) { sorting.place(row); },
-                     .before_run =
-                         [&](const std::atomic<bool>& stop) {
-                           if (settings.run.kind != ResultKind::kStandardOutput)
-                             sort_earlier(settings, header, sorting, stop);
-                         },
-                     .closing_text = [&] { return sorting.summary(); }});
-  if (settings.writes_boxes && status < kStopped) {
-    const std::string text = write_classified_boxes(settings.run, model.classifier.name());
-    if (!settings.run.quiet) write_message(text);
+  return make_header("batch", settings.model, model.classifier, wanted);
+}
+
+int run(const cxxopts::ParseResult& arguments) {
+  const BatchSettings settings = parse_batch(arguments);
+  const Answerer model(settings);
+  RowShape shape = settings.shape;
+  shape.top = std::min(settings.top, model.classes());
+  Sorting sorting(settings.sort, model.folders());
+  patch::PixelBudget budget(settings.model.max_pixels);
+  Json header = header_of(settings, model, shape.top);
+  const RunSettings rows = with_rows(settings.run, shape, header);
+  const int status =
+      run_rows(rows, {.header = header,
+                      .answer =
+                          [&](Row& row, const std::atomic<bool>& stop) {
+                            const auto decoding = settings.model.decoding(&budget, &stop);
+                            const Image image = load_image(row, decoding, rows);
+                            row.predictions = predict(model, image, shape.top, settings.least);
+                          },
+                      .before_writing = [&](Row& row) { sorting.place(row); },
+                      .before_run =
+                          [&](const std::atomic<bool>& stop) {
+                            if (settings.sort.by != SortBy::kNothing)
+                              sort_earlier(rows, header, sorting, stop);
+                          },
+                      .closing_text = [&] { return sorting.summary(); }});
+  if (settings.output.boxes && status < kStopped) {
+    const std::string text = write_classified_boxes(rows, model.classifier.name());
+    if (!rows.quiet) write_message(text);
   }
-  return settings.exported && status < kStopped ? write_export(settings, status) : status;
+  return settings.output.exported && status < kStopped ? write_export(settings, status) : status;
 }
 
 }  // namespace

@@ -86,15 +86,13 @@ std::shared_ptr<const BoxFile> parse_boxes(const cxxopts::ParseResult& arguments
   return std::make_shared<const BoxFile>(settings);
 }
 
-bool choose_box_output(RunSettings& run) {
-  if (!run.inputs.boxes || ending_of(run.output.string()) != ".json") return false;
-  if (run.shard)
-    fail_usage("part ", run.shard->index, " of ", run.shard->count, " (", run.shard->source,
+std::optional<RowOutput> box_rows(const RunSettings& parsed) {
+  const std::string output = parsed.output.string();
+  if (!parsed.inputs.boxes || ending_of(output) != ".json") return std::nullopt;
+  if (const auto& shard = parsed.shard)
+    fail_usage("part ", shard->index, " of ", shard->count, " (", shard->source,
                ") cannot write MegaDetector's results, expected -o FILE.csv, .jsonl or .db");
-  run.shown = run.output.string();
-  run.output += ".rows.jsonl";
-  set_kind(run, ResultKind::kJsonl);
-  return true;
+  return RowOutput{ResultKind::kJsonl, output + ".rows.jsonl", output};
 }
 
 std::string write_classified_boxes(const RunSettings& run, const std::string& classifier) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tools/batch/run.h"
@@ -19,8 +20,9 @@ void add_box_options(cxxopts::Options& options);
 std::shared_ptr<const BoxFile> parse_boxes(const cxxopts::ParseResult& arguments,
                                            const InputSettings& inputs);
 
-/// True if the output is a file in MegaDetector's format; the rows then go to "OUT.rows.jsonl".
-bool choose_box_output(RunSettings& run);
+/// Where the rows go, "OUT.rows.jsonl", if the output is a file in MegaDetector's format; else
+/// none. Throws a UsageError for a shard.
+std::optional<RowOutput> box_rows(const RunSettings& parsed);
 
 /// Writes MegaDetector's file with the classes of the rows. Returns a summary, such as "out.json:
 /// 12 of 12 boxes classified, 3 left out: below 0.2, …". `classifier`: the name of the model.

@@ -9,10 +9,10 @@
 
 #include "tools/batch/inputs/inputs.h"
 #include "tools/batch/pipeline.h"
-#include "tools/batch/results/marker.h"
 #include "tools/batch/results/results.h"
 #include "tools/batch/results/shard.h"
 #include "tools/cli/command.h"
+#include "tools/cli/model_options.h"
 #include "tools/output/json.h"
 
 namespace vit::tools {
@@ -24,7 +24,6 @@ struct RunSettings {
   ResultKind kind = ResultKind::kCsv;
   RowShape shape;
   std::optional<Shard> shard;
-  Marker before{};  ///< of the shard, when it was last complete
   bool restart = false;
   bool keep_numbers = false;  ///< rows have the numbers of their inputs
   bool count_inputs = true;   ///< for the remaining time
@@ -44,15 +43,24 @@ inline constexpr Operands kInputOperands{
 /// --restart, --retry-failed, --changed, --strict, --every, --null, --batch and --quiet, as the
 /// group "Run".
 void add_run_options(cxxopts::Options& options);
-/// Without shape and kind. `threads` 0: one per available core.
+/// Without shape and kind, and with the output as it was given. `threads` 0: one per available
+/// core.
 RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t threads);
 
-/// Sets the kind of output and the name of a shard's file. Throws a UsageError if they contradict.
-void set_kind(RunSettings& settings, ResultKind kind);
+/// Where the rows of a run go.
+struct RowOutput {
+  ResultKind kind = ResultKind::kCsv;
+  std::filesystem::path file;
+  std::string shown{};  ///< see RunSettings
+};
 
-/// Sets the format of the rows in the settings and the header: that of an existing output, else the
-/// newest.
-void match_output(RunSettings& settings, Json& header);
+/// The parsed settings with this output, or the shard's part of it. Throws a UsageError if they
+/// contradict.
+RunSettings with_output(RunSettings parsed, const RowOutput& output);
+
+/// The settings with rows of this shape, in the format of an existing output, else the newest. The
+/// header gets that format.
+RunSettings with_rows(RunSettings settings, const RowShape& shape, Json& header);
 
 struct RunParts {
   Json header;  ///< without the shard
@@ -67,12 +75,16 @@ struct RunParts {
   std::function<std::string()> closing_text{};
 };
 
+/// One image per worker from file to answer: each decodes while others compute, and the kernels
+/// need not wait for each other. Images of different sizes share all threads instead.
+ModelSettings for_rows(ModelSettings settings);
+
 /// The image of a row; sets the row's facts, and its damage, which is an error if the settings are
 /// strict.
 patch::Image load_image(Row& row, const patch::DecodeOptions& options, const RunSettings& settings);
 
 /// The exit status: 0 when every input has its row in the output, 1 when no row (with `strict`: not
 /// every row) succeeded, 128 + N when signal N came before all rows were written.
-int run_rows(RunSettings settings, const RunParts& parts);
+int run_rows(const RunSettings& settings, const RunParts& parts);
 
 }  // namespace vit::tools

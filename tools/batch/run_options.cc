@@ -85,6 +85,11 @@ RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t thr
   return settings;
 }
 
+ModelSettings for_rows(ModelSettings settings) {
+  if (settings.classifier.max_patches == 0) settings.classifier.threads = 1;
+  return settings;
+}
+
 patch::Image load_image(Row& row, const patch::DecodeOptions& options,
                         const RunSettings& settings) {
   if (settings.shape.facts && !row.input.video)
@@ -95,21 +100,26 @@ patch::Image load_image(Row& row, const patch::DecodeOptions& options,
   return image;
 }
 
-void match_output(RunSettings& settings, Json& header) {
-  if (settings.restart) {
-    settings.shape.stamps = settings.kind != ResultKind::kStandardOutput;
-    header["format"] = kRowFormat;
-    return;
-  }
-  match_format(settings.output, settings.kind, settings.shape, header);
-}
-
-void set_kind(RunSettings& settings, ResultKind kind) {
-  settings.kind = kind;
+RunSettings with_output(RunSettings settings, const RowOutput& output) {
+  settings.kind = output.kind;
+  settings.output = output.file;
+  settings.shown = output.shown;
   check_output(settings);
   if (settings.shard) settings.output = shard_file(settings.output, *settings.shard);
   // Lock, checksums and temporary files have names after that of the file itself.
-  if (kind != ResultKind::kStandardOutput) settings.output = follow_links(settings.output);
+  if (settings.kind != ResultKind::kStandardOutput) settings.output = follow_links(settings.output);
+  return settings;
+}
+
+RunSettings with_rows(RunSettings settings, const RowShape& shape, Json& header) {
+  settings.shape = shape;
+  if (settings.restart) {
+    settings.shape.stamps = settings.kind != ResultKind::kStandardOutput;
+    header["format"] = kRowFormat;
+  } else {
+    match_format(settings.output, settings.kind, settings.shape, header);
+  }
+  return settings;
 }
 
 }  // namespace vit::tools

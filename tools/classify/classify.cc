@@ -1,18 +1,18 @@
 #include "tools/classify/classify.h"
 
 #include <exception>
+#include <optional>
+#include <utility>
 
 #include "patch/image/pixel_budget.h"
 #include "tools/cli/groups.h"
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_options.h"
-#include "tools/cli/sequence_option.h"
 #include "tools/cli/word_options.h"
 #include "tools/output/predictions.h"
 #include "tools/output/reason.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
-#include "vit/base/error.h"
 #include "vit/model/classifier.h"
 
 namespace vit::tools {
@@ -36,7 +36,6 @@ struct Settings {
   std::vector<GroupSpec> groups;
   bool json = false;
   bool logits = false;
-  size_t max_patches = 0;  ///< 0: one size for all images
 };
 
 void add_options(cxxopts::Options& options) {
@@ -72,7 +71,6 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   settings.top = parse_count("--top", text("top"), 1, 1'000'000);
   settings.json = arguments.count("json") != 0;
   settings.logits = arguments.count("logits") != 0;
-  settings.max_patches = parse_max_patches(arguments);
   settings.groups = parse_groups(arguments);
   if (settings.logits && !settings.groups.empty())
     fail_usage("--logits and --groups given, expected one of them: a group has no logit");
@@ -86,10 +84,9 @@ class ClassifyRun {
   ClassifyRun(const Settings& settings, const Classifier& classifier)
       : settings_(settings),
         classifier_(classifier),
-        sequences_(load_sequence_model(settings.model, settings.max_patches)),
         groups_(make_groups(settings.groups, classifier, settings.model.quiet)),
         style_(output_style()),
-        budget_(settings.model.max_pixels, [this] { make_room(); }) {
+        budget_(settings.model.max_pixels, [this] { answer_images(); }) {
     style_.multi_label = classifier.config().head.multi_label;
     style_.logits = settings.logits;
     if (!groups_ && !style_.multi_label) style_.classes = classifier.config().head.classes;
@@ -108,74 +105,72 @@ class ClassifyRun {
  private:
   void add(const std::string& file) {
     ImageResult result{.file = file, .error = {}, .predictions = {}, .logits = {}};
-    try {
-      // May finish the images before it, to free memory.
-      images_.push_back(read_image_input(file, settings_.model.decoding(&budget_)));
-      bytes_ += images_.back().pixels.size();
-      result.damage = images_.back().damage;
-      say_damage(file, images_.back());
-    } catch (const std::exception& error) {
-      result.error = reason_of(error, shown_name(file));
+    std::optional<Image> image = read(file, result);
+    write_answered();  // the images before it, where their memory was needed
+    if (image) {
+      say_damage(file, *image);
+      bytes_ += image->pixels.size();
+      images_.push_back(std::move(*image));
     }
-    if (problem_) std::rethrow_exception(problem_);
     results_.push_back(std::move(result));
     if (images_.size() == kBatchImages || bytes_ >= kBatchBytes) finish_batch();
   }
 
-  /// Called while another image is read, which must not get the errors of this batch.
-  void make_room() {
+  /// None where the result says why.
+  std::optional<Image> read(const std::string& file, ImageResult& result) {
     try {
-      finish_batch();
-    } catch (...) {
-      problem_ = std::current_exception();
-      images_.clear();  // else the image that is being read would wait for their memory forever
+      Image image = read_image_input(file, settings_.model.decoding(&budget_));
+      result.damage = image.damage;
+      return image;
+    } catch (const std::exception& error) {
+      result.error = reason_of(error, shown_name(file));
+      return std::nullopt;
     }
   }
 
   void finish_batch() {
-    auto rows = batch_logits();
-    size_t next = 0;
-    for (auto& result : results_) {
-      if (result.error.empty()) {
-        if (rows.empty())
-          answer_alone(images_[next++], result);
-        else
-          answer(std::move(rows.at(next++)), result);
-      }
-      write(result);
-    }
-    results_.clear();
-    images_.clear();
+    answer_images();
+    write_answered();
+  }
+
+  /// Gives up the images, also for the one that is being read. What goes wrong is the error of the
+  /// image's result; nothing is written here.
+  void answer_images() {
+    if (results_.empty()) return;
+    answered_ = std::exchange(results_, {});
+    const std::vector<Image> images = std::exchange(images_, {});
     bytes_ = 0;
+    auto rows = batch_logits(images);
+    size_t next = 0;
+    for (auto& result : answered_) {
+      if (!result.error.empty()) continue;
+      try {
+        answer(
+            rows.empty() ? classifier_.logits({&images[next], 1}).front() : std::move(rows[next]),
+            result);
+      } catch (const std::exception& error) {
+        result.error = reason_of(error, shown_name(result.file));
+      }
+      ++next;
+    }
+  }
+
+  void write_answered() {
+    for (auto& result : answered_) write(result);
+    answered_.clear();
   }
 
   /// Empty if an image of the batch fails: then each is run alone.
-  std::vector<std::vector<float>> batch_logits() const {
-    if (sequences_) return {};
+  std::vector<std::vector<float>> batch_logits(const std::vector<Image>& images) const {
     try {
-      return classifier_.logits(images_);
+      return classifier_.logits(images);
     } catch (const std::exception&) {
       return {};
     }
   }
 
-  void answer_alone(const Image& image, ImageResult& result) const {
-    try {
-      answer(sequences_ ? sequences_->logits(image)
-                        : std::move(classifier_.logits({&image, 1}).front()),
-             result);
-    } catch (const std::exception& error) {
-      result.error = reason_of(error, shown_name(result.file));
-    }
-  }
-
   void answer(std::vector<float> logits, ImageResult& result) const {
-    try {
-      check_answer(logits);
-    } catch (const Error& error) {
-      result.error = error.reason();
-      return;
-    }
+    check_answer(logits);
     result.predictions = top_answers(classifier_, groups_, logits, settings_.top);
     result.logits = std::move(logits);
   }
@@ -195,14 +190,13 @@ class ClassifyRun {
 
   const Settings& settings_;
   const Classifier& classifier_;
-  std::unique_ptr<SequenceModel> sequences_;  ///< null: one size for all images
   std::optional<Groups> groups_;
   TextStyle style_;
   patch::PixelBudget budget_;  ///< declared before the images, which return their share to it
-  std::vector<ImageResult> results_;  ///< of the batch, in order
-  std::vector<Image> images_;         ///< the readable ones
-  size_t bytes_ = 0;
-  std::exception_ptr problem_;  ///< of a batch that was finished while another image was read
+  std::vector<ImageResult> results_;   ///< of the batch, in order
+  std::vector<Image> images_;          ///< the readable ones
+  size_t bytes_ = 0;                   ///< of their pixels
+  std::vector<ImageResult> answered_;  ///< to be written
   bool written_ = false;
   bool failed_ = false;
 };

@@ -6,6 +6,8 @@
 #include <string>
 #include <system_error>
 
+#include "tools/cli/pull_advice.h"
+#include "tools/cli/renamed.h"
 #include "tools/output/terminal.h"
 #include "vit/base/thread_error.h"
 
@@ -18,8 +20,7 @@ constexpr std::array kGroups{"",       "Map",    "Picture", "Model",  "Learning"
                              "Output", "Machine"};
 
 /// Commands that had another name in earlier versions.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 1> kRenamed{
-    {{"merge", "join"}}};
+constexpr std::array kRenamed{Renamed{"merge", "join"}};
 
 using Commands = std::span<const Command>;
 
@@ -50,8 +51,8 @@ std::string overview(Commands commands) {
 const Command& find_command(Commands commands, std::string_view name) {
   const auto found = std::ranges::find(commands, name, &Command::name);
   if (found != commands.end()) return *found;
-  for (const auto& [before, now] : kRenamed)
-    if (name == before) fail_usage("the command '", before, "' is now called '", now, "'");
+  if (const auto now = name_now(kRenamed, name); !now.empty())
+    fail_usage("the command '", name, "' is now called '", now, "'");
   std::vector<std::string> names{"help"};
   for (const auto& command : commands) names.emplace_back(command.name);
   const bool option = name.starts_with('-');
@@ -100,10 +101,6 @@ int dispatch(Commands commands, Arguments arguments, std::string& command) {
   command = chosen.name;
   return run_command(chosen, arguments.subspan(1));
 }
-
-}  // namespace
-
-namespace {
 
 /// Lines as long as those of the options.
 std::string wrapped(std::string_view text) {
@@ -170,7 +167,7 @@ int run_program(Commands commands, Arguments arguments) {
                             "; use --threads 1, or raise the limit of processes (ulimit -u)"
                       : error.what());
   } catch (const std::exception& error) {
-    write_message(error.what());
+    write_message(message_of(error));
   }
   return 1;
 }

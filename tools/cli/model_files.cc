@@ -7,7 +7,6 @@
 
 #include "weights/configs/json.h"
 #include "weights/locate.h"
-#include "weights/store.h"
 
 namespace vit::tools {
 
@@ -28,7 +27,7 @@ bool is_bundled(const std::string& given) {
 
 std::string shown_model(const std::string& given, const Classifier& classifier) {
   if (is_bundled(given)) return classifier.name();
-  const std::filesystem::path file = weights::find_model(given);
+  const std::filesystem::path& file = classifier.path();
   std::error_code ignored;
   return std::filesystem::is_regular_file(file, ignored) ? file.filename().string()
                                                          : classifier.name();

@@ -4,7 +4,6 @@
 #include <array>
 #include <cctype>
 
-#include "patch/patchify.h"
 #include "tools/cli/model_files.h"
 #include "tools/cli/served_model_options.h"
 #include "tools/cli/word_options.h"
@@ -29,18 +28,12 @@ HeadId parse_head(std::string_view option, std::string_view text, std::string_vi
   return {number(text.substr(0, colon)), number(text.substr(colon + 1))};
 }
 
-/// Throws a UsageError if --image-size is the reason why the model cannot be loaded.
-void blame_image_size(const ModelSettings& settings) {
-  const ClassifierOptions& options = settings.classifier;
-  if (options.image_height == 0) return;
-  const auto config =
-      weights::open(weights::find_model(settings.model), {.heads = options.heads}).config;
-  try {
-    patch::patch_grid(options.image_height, options.image_width, config.embedding.patch_height,
-                      config.embedding.patch_width);
-  } catch (const Error& error) {
-    fail_usage("option '--image-size': ", error.what());
-  }
+size_t parse_max_patches(const cxxopts::ParseResult& arguments) {
+  if (!arguments.count("max-patches")) return 0;
+  for (const char* other : {"image-size", "labels"})
+    if (arguments.count(other))
+      fail_usage("--max-patches and --", other, " given, expected one of them");
+  return parse_count("--max-patches", arguments["max-patches"].as<std::string>(), 1, kMostTokens);
 }
 
 /// A forgotten -m would otherwise go unnoticed.
@@ -86,6 +79,13 @@ void add_model_options(cxxopts::Options& options) {
 
 void add_served_model_options(cxxopts::Options& options) {
   add_options_of_model(options, "50M");
+}
+
+void add_sequence_option(cxxopts::Options& options) {
+  options.add_options("Image", {{"max-patches",
+                                 "most patches of an image, each image on a grid of its own aspect "
+                                 "ratio: the input of NaFlex models (default: one size for all)",
+                                 cxxopts::value<std::string>(), "N"}});
 }
 
 void add_merge_option(cxxopts::Options& options) {
@@ -138,6 +138,7 @@ ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments) {
     options.temperature = parse_positive("--temperature", text("temperature"));
   if (arguments.count("merge-tokens"))
     options.merge_tokens = parse_count("--merge-tokens", text("merge-tokens"), 0, 1'000'000);
+  options.max_patches = parse_max_patches(arguments);
   return settings;
 }
 
@@ -162,11 +163,7 @@ patch::DecodeOptions ModelSettings::decoding(patch::PixelBudget* budget,
 }
 
 weights::Checkpoint open_model(const ModelSettings& settings) {
-  const ClassifierOptions& options = settings.classifier;
-  return open_with_words(weights::find_model(settings.model),
-                         {.words = options.words ? &*options.words : nullptr,
-                          .heads = options.heads,
-                          .threads = options.threads});
+  return open_checkpoint(weights::find_model(settings.model), settings.classifier);
 }
 
 Classifier load_classifier(const ModelSettings& settings) {
@@ -176,22 +173,25 @@ Classifier load_classifier(const ModelSettings& settings) {
     return classifier;
   } catch (const TooManyTokens& error) {
     fail(error, ": --image-size N, --max-tokens N");
-  } catch (const Error&) {
-    blame_image_size(settings);
-    throw;
+  } catch (const UnfitImageSize& error) {
+    fail_usage("option '--image-size': ", error.what());
   }
+}
+
+std::string model_place(const ModelSettings& settings, const Classifier& classifier) {
+  return settings.model.empty() ? classifier.path().string() : settings.model;
 }
 
 Classifier load_with_classes(const ModelSettings& settings) {
   Classifier classifier = load_classifier(settings);
-  if (classifier.config().head.classes == 0 && has_text_tower(weights::find_model(settings.model)))
-    fail(settings.model, ": this model has no classes of its own; name them in words: ",
+  if (classifier.config().head.classes != 0) return classifier;
+  const std::string place = model_place(settings, classifier);
+  if (has_text_tower(classifier.path()))
+    fail(place, ": this model has no classes of its own; name them in words: ",
          "--labels \"a cat,a dog\" or --labels @FILE");
-  if (classifier.config().head.classes == 0)
-    fail(settings.model, ": ", classifier.name(), " has no classifier, its output is ",
-         classifier.config().outputs(),
-         " features; give a model with a classifier, or write the features with vit embed");
-  return classifier;
+  fail(place, ": ", classifier.name(), " has no classifier, its output is ",
+       classifier.config().outputs(),
+       " features; give a model with a classifier, or write the features with vit embed");
 }
 
 std::vector<HeadId> parse_heads(std::string_view option, std::string_view text) {

@@ -34,8 +34,11 @@ struct ModelSettings {
 void add_model_options(cxxopts::Options& options);
 /// --temperature, in the group "Output", for commands that print probabilities.
 void add_temperature_option(cxxopts::Options& options);
+/// --max-patches, in the group "Image": for commands that can run each image at its own size.
+void add_sequence_option(cxxopts::Options& options);
 /// --merge-tokens, in the group "Machine", for commands that work with fewer tokens.
 void add_merge_option(cxxopts::Options& options);
+/// Throws a UsageError if --max-patches is given beside what it contradicts.
 ModelSettings parse_model_settings(const cxxopts::ParseResult& arguments);
 
 /// The model that -m gives; else the first operand, if there are more than `others`.
@@ -54,6 +57,9 @@ weights::Checkpoint open_model(const ModelSettings& settings);
 /// Writes a note on standard error if no model was given. Throws a UsageError if --image-size does
 /// not fit the model, an Error for anything else.
 Classifier load_classifier(const ModelSettings& settings);
+
+/// The place of messages about the model: as it was given, else where it was found.
+std::string model_place(const ModelSettings& settings, const Classifier& classifier);
 
 /// As load_classifier(). Throws an Error if the model has no classes.
 Classifier load_with_classes(const ModelSettings& settings);

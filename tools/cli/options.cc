@@ -1,17 +1,19 @@
 #include "tools/cli/options.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 
+#include "tools/cli/renamed.h"
 #include "tools/output/terminal.h"
 #include "vit/base/text.h"
 
 namespace vit::tools {
 namespace {
 
-/// An option that was renamed. Others are close enough to be suggested.
-constexpr std::pair<const char*, const char*> kRenamed{"ablate", "disable-heads"};
+/// Options that had another name in earlier versions. Others are close enough to be suggested.
+constexpr std::array kRenamed{Renamed{"ablate", "disable-heads"}};
 
 std::vector<std::string> long_names(const cxxopts::Options& options) {
   std::vector<std::string> names;
@@ -49,8 +51,8 @@ std::string offending_argument(Arguments arguments, const std::string& name) {
   const std::string typed =
       argument.substr(std::min(argument.find_first_not_of('-'), argument.size()));
   const std::string name = typed.substr(0, typed.find('='));
-  const std::string meant =
-      name == kRenamed.first ? kRenamed.second : nearest(name, long_names(options));
+  std::string meant(name_now(kRenamed, name));
+  if (meant.empty()) meant = nearest(name, long_names(options));
   if (meant.empty() || typed.size() < 2) fail_usage("unknown option '", argument, "'");
   fail_usage("unknown option '", argument, "', did you mean '--", meant, "'?");
 }

@@ -7,13 +7,14 @@
 #include "tools/batch/results/header.h"
 #include "tools/batch/run.h"
 #include "tools/cli/check_output.h"
-#include "tools/cli/sequence_option.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
 #include "vit/model/features.h"
 
 namespace vit::tools {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::string_view kExamples =
     "  vit embed -m vit_small_patch14_dinov2 photos/ -o features.npy\n"
@@ -25,7 +26,6 @@ struct EmbedSettings {
   RunSettings run;
   std::optional<FeatureKind> kind;
   bool normalize = false;
-  size_t max_patches = 0;  ///< 0: one size for all images
 };
 
 void add_options(cxxopts::Options& options) {
@@ -58,16 +58,16 @@ EmbedSettings parse_embed(const cxxopts::ParseResult& arguments) {
     settings.kind =
         parse_choice<FeatureKind>("--features", arguments["features"].as<std::string>());
   settings.normalize = arguments.count("normalize") != 0;
-  settings.max_patches = parse_max_patches(arguments);
-  if (settings.max_patches != 0 && settings.kind == FeatureKind::kPatches)
+  if (settings.model.classifier.max_patches != 0 && settings.kind == FeatureKind::kPatches)
     fail_usage(
         "with --max-patches images have different numbers of patches, so '--features patches' has "
         "no fixed size; expected cls, mean, cls-and-mean or pooled");
   settings.run = parse_run_settings(arguments, settings.model.classifier.threads);
   using enum ResultKind;
+  const fs::path& output = settings.run.output;
   const ResultKind kind = choose_by_ending<ResultKind>(
-      settings.run.output, {{".npy", kNumpy}, {".jsonl", kJsonl}, {"-", kStandardOutput}});
-  set_kind(settings.run, kind);
+      output, {{".npy", kNumpy}, {".jsonl", kJsonl}, {"-", kStandardOutput}});
+  settings.run = with_output(settings.run, {.kind = kind, .file = output});
   return settings;
 }
 
@@ -91,38 +91,35 @@ void normalize(std::span<float> numbers, size_t width) {
 }
 
 int run(const cxxopts::ParseResult& arguments) {
-  EmbedSettings settings = parse_embed(arguments);
-  const auto sequences = load_sequence_model(settings.model, settings.max_patches);
-  settings.model.classifier.threads = 1;  // one image per worker, as in `vit batch`
-  const Classifier classifier = load_classifier(settings.model);
+  const EmbedSettings settings = parse_embed(arguments);
+  const Classifier classifier = load_classifier(for_rows(settings.model));
   const ModelConfig& config = classifier.config();
   const FeatureKind kind = settings.kind.value_or(usual_kind(config));
   check_features(config, kind);
-  auto& shape = settings.run.shape.features;
   const bool patches = kind == FeatureKind::kPatches;
   const size_t width = patches ? config.encoder.width : feature_count(config, kind);
-  shape = {width};
-  if (patches) shape.insert(shape.begin(), config.embedding.grid().count());
+  RowShape shape;
+  shape.features = {width};
+  if (patches) shape.features.insert(shape.features.begin(), config.embedding.grid().count());
 
   patch::PixelBudget budget(settings.model.max_pixels);
   Json wanted;
   wanted["features"] = to_string(kind);
-  wanted["shape"] = shape;
+  wanted["shape"] = shape.features;
   wanted["normalize"] = settings.normalize;
-  if (sequences) wanted["max_patches"] = settings.max_patches;
+  if (const size_t most = settings.model.classifier.max_patches; most != 0)
+    wanted["max_patches"] = most;
+  Json header = make_header("embed", settings.model, classifier, wanted);
+  const RunSettings rows = with_rows(settings.run, shape, header);
   const auto answer = [&](Row& row, const std::atomic<bool>& stop) {
     const auto decoding = settings.model.decoding(&budget, &stop);
-    const Image image = load_image(row, decoding, settings.run);
-    std::vector<float> features =
-        sequences ? sequences->features(image, kind) : classifier.features(image, kind);
+    const Image image = load_image(row, decoding, rows);
+    std::vector<float> features = classifier.features(image, kind);
     check_answer(features);
     row.features = std::move(features);
     if (settings.normalize) normalize(row.features, width);
   };
-  Json header = make_header("embed", settings.model, classifier, wanted);
-  match_output(settings.run, header);
-  return run_rows(settings.run,
-                  {.header = std::move(header), .answer = answer, .before_writing = {}});
+  return run_rows(rows, {.header = std::move(header), .answer = answer, .before_writing = {}});
 }
 
 }  // namespace

@@ -18,7 +18,6 @@
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "vit/base/error.h"
-#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -169,7 +168,7 @@ Evaluation run_evaluation(const Settings& settings, const Classifier& classifier
 
 void check_model(const Settings& settings, const Classifier& classifier) {
   if (classifier.config().head.multi_label && !settings.calibrated.empty())
-    fail(settings.model.model, ": ", classifier.name(),
+    fail(model_place(settings.model, classifier), ": ", classifier.name(),
          " gives every class a probability of its own; a temperature is for a softmax");
 }
 
@@ -181,11 +180,11 @@ ClassNames truths(const Settings& settings, const Classifier& classifier,
   return groups ? names.grouped(groups->names(), groups->group_of()) : names;
 }
 
-void check_all_outputs(const Settings& settings) {
+void check_all_outputs(const Settings& settings, const Classifier& classifier) {
   std::vector<std::filesystem::path> outputs;
   if (!settings.output.empty()) outputs = evaluation_files(settings.output);
   if (!settings.calibrated.empty()) outputs.emplace_back(settings.calibrated);
-  check_outputs(outputs, {settings.data, weights::find_model(settings.model.model)});
+  check_outputs(outputs, {settings.data, classifier.path()});
 }
 
 void write_calibrated(const Settings& settings, const TemperatureFit& fit) {
@@ -202,7 +201,7 @@ int run_all(const cxxopts::ParseResult& arguments) {
   check_model(settings, classifier);
   const auto groups = make_groups(settings.groups, classifier, settings.model.quiet);
   const ClassNames names = truths(settings, classifier, groups);
-  check_all_outputs(settings);
+  check_all_outputs(settings, classifier);
   patch::PixelBudget budget(settings.model.max_pixels);
   const LabelledFiles files = open_labelled(settings.data, names, settings.model.decoding(&budget));
   Outputs outputs;

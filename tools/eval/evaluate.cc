@@ -1,12 +1,10 @@
 #include "tools/eval/evaluate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
 
 #include "tools/cli/groups.h"
 #include "tools/output/reason.h"
-#include "vit/base/error.h"
 
 namespace vit::tools {
 namespace {
@@ -30,10 +28,11 @@ void mirror(MatrixView planes, size_t width) {
       std::reverse(planes.row(c) + at, planes.row(c) + at + width);
 }
 
-class Run {
+/// A model over the images of a source.
+class EvaluationRun {
  public:
-  Run(const Classifier& classifier, const LabelledSource& source, const EvaluationOptions& options,
-      const EvaluationHooks& hooks)
+  EvaluationRun(const Classifier& classifier, const LabelledSource& source,
+                const EvaluationOptions& options, const EvaluationHooks& hooks)
       : classifier_(classifier),
         source_(source),
         hooks_(hooks),
@@ -78,12 +77,12 @@ class Run {
       found.damaged = !pixels.damage.empty();
       runner.prepare(pixels);
     }
-    const std::span<const float> logits = run_view(image.name, runner);
+    const std::span<const float> logits = run_view(runner);
     std::vector<float> probabilities = classifier_.probabilities(logits);
     if (options_.fit != nullptr) found.losses = TemperatureFit::losses(logits, image.truth);
     if (options_.views == Views::kImageAndMirror) {
       mirror(runner.pixels(), classifier_.recipe().crop_width);
-      const auto mirrored = classifier_.probabilities(run_view(image.name, runner));
+      const auto mirrored = classifier_.probabilities(run_view(runner));
       for (size_t i = 0; i < mirrored.size(); ++i)
         probabilities[i] = 0.5f * (probabilities[i] + mirrored[i]);
     }
@@ -92,10 +91,9 @@ class Run {
   }
 
   /// Logits of the runner's pixels.
-  static std::span<const float> run_view(const std::string& name, Runner& runner) {
+  static std::span<const float> run_view(Runner& runner) {
     const std::span<const float> logits = runner.logits();
-    if (!std::ranges::all_of(logits, [](float x) { return std::isfinite(x); }))
-      fail(name, ": the model's answer is NaN");
+    check_answer(logits);
     return logits;
   }
 
@@ -154,7 +152,7 @@ std::vector<Mistake> WorstMistakes::sorted() const {
 
 Evaluation evaluate(const Classifier& classifier, const LabelledSource& source,
                     const EvaluationOptions& options, const EvaluationHooks& hooks) {
-  return Run(classifier, source, options, hooks).finish();
+  return EvaluationRun(classifier, source, options, hooks).finish();
 }
 
 }  // namespace vit::tools

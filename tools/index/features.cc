@@ -7,7 +7,6 @@
 #include "tools/output/json_depth.h"
 #include "vit/base/error.h"
 #include "vit/model/features.h"
-#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -42,7 +41,7 @@ FeatureMaker::FeatureMaker(const ModelSettings& settings, const std::optional<st
   options["features"] = which_;
   description_ = make_header("index", settings, classifier_, options);
   description_["model_path"] =
-      std::filesystem::absolute(weights::find_model(settings.model)).lexically_normal().string();
+      std::filesystem::absolute(classifier_.path()).lexically_normal().string();
 }
 
 std::vector<float> FeatureMaker::vector_of(const patch::Image& image, Runner& runner) const {

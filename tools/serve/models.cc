@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "tools/cli/pull_advice.h"
 #include "tools/serve/status_error.h"
 #include "vit/model/word_classes.h"
 #include "weights/store.h"
@@ -37,7 +38,7 @@ ServedModel::ServedModel(std::string as, ModelSettings how, Classifier loaded)
     words_ = std::make_unique<const Words>(
         load_word_encoder(std::move(checkpoint), known_clip_vocabularies()));
   } catch (const Error& error) {  // images can still be answered
-    no_words_ = error.what();
+    no_words_ = message_of(error);
   }
 }
 
@@ -66,7 +67,7 @@ std::shared_ptr<const ServedModel> ServedModel::with_labels(
     labelled_ = std::make_shared<const ServedModel>(name, std::move(own), std::move(loaded));
     last_labels_ = labels;
   } catch (const Error& error) {
-    fail_request(400, error.what());
+    fail_request(400, message_of(error));
   }
   return labelled_;
 }

@@ -9,6 +9,7 @@
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
 #include "vit/model/load.h"
+#include "vit/model/sequence.h"
 #include "vit/model/word_classes.h"
 #include "weights/store.h"
 
@@ -18,15 +19,15 @@ namespace {
 /// Idle runners. A call takes one per image in progress and returns it.
 class RunnerPool {
  public:
-  RunnerPool(const Model& model, const Recipe& recipe, RunOptions options)
-      : model_(&model), recipe_(recipe), options_(std::move(options)) {
+  RunnerPool(Model model, const Recipe& recipe, RunOptions options)
+      : model_(std::move(model)), recipe_(recipe), options_(std::move(options)) {
     give_back(take(nullptr));  // options that the model cannot satisfy are refused now
   }
 
   Runner make(ThreadPool* pool) const {
     RunOptions options = options_;
     options.pool = pool;
-    return {*model_, recipe_, options};
+    return {model_, recipe_, options};
   }
 
   std::unique_ptr<Runner> take(ThreadPool* pool) {
@@ -47,7 +48,7 @@ class RunnerPool {
   }
 
  private:
-  const Model* model_;
+  const Model model_;
   Recipe recipe_;
   RunOptions options_;
   std::mutex mutex_;
@@ -60,6 +61,15 @@ size_t images_run_whole(size_t images, size_t workers) {
   return 2 * rest > workers ? images : images - rest;
 }
 
+void check_fits(const Recipe& recipe, const EmbeddingConfig& embedding) {
+  try {
+    patch::patch_grid(recipe.crop_height, recipe.crop_width, embedding.patch_height,
+                      embedding.patch_width);
+  } catch (const Error& error) {
+    throw UnfitImageSize(error.what());
+  }
+}
+
 /// The checkpoint's recipe, for the image size of the options.
 Recipe recipe_for(const weights::Checkpoint& checkpoint, const ClassifierOptions& options) {
   Recipe recipe = checkpoint.recipe;
@@ -68,10 +78,7 @@ Recipe recipe_for(const weights::Checkpoint& checkpoint, const ClassifierOptions
         scaled_to(recipe, options.image_height != 0 ? options.image_height : recipe.crop_height,
                   options.image_width != 0 ? options.image_width : recipe.crop_width);
   // A chosen size must be a multiple of the patch; a checkpoint's own may leave a remainder.
-  if (recipe != checkpoint.recipe)
-    patch::patch_grid(recipe.crop_height, recipe.crop_width,
-                      checkpoint.config.embedding.patch_height,
-                      checkpoint.config.embedding.patch_width);
+  if (recipe != checkpoint.recipe) check_fits(recipe, checkpoint.config.embedding);
   validate(recipe, checkpoint.path);
   return recipe;
 }
@@ -79,45 +86,62 @@ Recipe recipe_for(const weights::Checkpoint& checkpoint, const ClassifierOptions
 }  // namespace
 
 struct Classifier::State {
-  Model model;
+  std::filesystem::path path;
+  ModelConfig config;
   Recipe recipe;
   std::vector<std::string> labels;
   std::vector<std::string> wordnet_ids;
   std::string name;
   float temperature;
   mutable ThreadPool threads;
-  mutable RunnerPool runners;
+  // One of the two has the model.
+  mutable std::optional<RunnerPool> runners;        ///< one size for all images
+  mutable std::optional<SequenceRunner> sequences;  ///< a size for each
 
-  State(Model loaded, const weights::Checkpoint& checkpoint, const Recipe& used,
-        const ClassifierOptions& options)
-      : model(std::move(loaded)),
+  State(std::filesystem::path from, Model model, const weights::Checkpoint& checkpoint,
+        const Recipe& used, const ClassifierOptions& options)
+      : path(std::move(from)),
+        config(model.config),
         recipe(used),
         labels(checkpoint.labels),
         wordnet_ids(checkpoint.wordnet_ids),
-        name(model.config.architecture),
+        name(config.architecture),
         temperature(options.temperature),
-        threads(options.threads),
-        runners(model, recipe,
-                {.merge_tokens = options.merge_tokens, .disabled_heads = options.disabled_heads}) {
+        threads(options.threads) {
     if (name.empty()) name = std::filesystem::path(checkpoint.path).stem().string();
+    RunOptions run{.merge_tokens = options.merge_tokens, .disabled_heads = options.disabled_heads};
+    if (options.max_patches == 0) {
+      runners.emplace(std::move(model), recipe, std::move(run));
+      return;
+    }
+    run.pool = &threads;
+    sequences.emplace(checkpoint, std::move(model),
+                      SequenceOptions{.most_patches = options.max_patches,
+                                      .most_tokens = options.most_tokens,
+                                      .run = std::move(run)});
   }
 
-  /// Calls task(runner) with an idle runner whose image is shared by `pool`.
+  RunnerPool& pool() const {
+    if (!runners) fail(name, ": each image runs at a size of its own; use logits() or features()");
+    return *runners;
+  }
+
+  /// Calls task(runner) with an idle runner whose image is shared by `workers`.
   template <typename Task>
-  void with_runner(ThreadPool* pool, const Task& task) const {
-    auto runner = runners.take(pool);
+  void with_runner(ThreadPool* workers, const Task& task) const {
+    auto runner = pool().take(workers);
     task(*runner);
-    runners.give_back(std::move(runner));
+    pool().give_back(std::move(runner));
   }
 };
 
 Classifier Classifier::load(const std::filesystem::path& model, const ClassifierOptions& options) {
   if (!(options.temperature > 0.0f) || !std::isfinite(options.temperature))
     fail("temperature is ", options.temperature, ", expected a finite number above 0");
-  const weights::Checkpoint checkpoint = open_with_words(
-      weights::find_model(model.string()), {.words = options.words ? &*options.words : nullptr,
-                                            .heads = options.heads,
-                                            .threads = options.threads});
+  if (options.max_patches != 0 && (options.image_height != 0 || options.image_width != 0))
+    fail("an image size and a number of patches are given, expected one of them");
+  std::filesystem::path path = weights::find_model(model.string());
+  const weights::Checkpoint checkpoint = open_checkpoint(path, options);
   // The recipe decides the input size: DINOv2's classifiers run at 224 on a position table for 518.
   const Recipe recipe = recipe_for(checkpoint, options);
   Model loaded = load_model(checkpoint, {.image_height = recipe.crop_height,
@@ -125,7 +149,8 @@ Classifier Classifier::load(const std::filesystem::path& model, const Classifier
                                          .positions = options.positions,
                                          .precision = options.precision,
                                          .most_tokens = options.most_tokens});
-  return Classifier(std::make_unique<State>(std::move(loaded), checkpoint, recipe, options));
+  return Classifier(
+      std::make_unique<State>(std::move(path), std::move(loaded), checkpoint, recipe, options));
 }
 
 Classifier::Classifier(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -133,8 +158,11 @@ Classifier::~Classifier() = default;
 Classifier::Classifier(Classifier&&) noexcept = default;
 Classifier& Classifier::operator=(Classifier&&) noexcept = default;
 
+const std::filesystem::path& Classifier::path() const {
+  return state_->path;
+}
 const ModelConfig& Classifier::config() const {
-  return state_->model.config;
+  return state_->config;
 }
 const Recipe& Classifier::recipe() const {
   return state_->recipe;
@@ -151,11 +179,11 @@ const std::string& Classifier::name() const {
 }
 
 Runner Classifier::runner() const {
-  return state_->runners.make(nullptr);
+  return state_->pool().make(nullptr);
 }
 
 Runner Classifier::shared_runner() const {
-  return state_->runners.make(&state_->threads);
+  return state_->pool().make(&state_->threads);
 }
 
 void Classifier::for_each(size_t count,
@@ -168,6 +196,11 @@ void Classifier::for_each(size_t count,
 std::vector<std::vector<float>> Classifier::logits(std::span<const Image> images) const {
   const State& s = *state_;
   std::vector<std::vector<float>> outputs(images.size());
+  if (s.sequences) {
+    std::ranges::transform(images, outputs.begin(),
+                           [&](const Image& image) { return s.sequences->logits(image); });
+    return outputs;
+  }
   const auto run = [&](size_t i, Runner& runner) {
     const std::span<const float> logits = runner.logits(images[i]);
     outputs[i].assign(logits.begin(), logits.end());
@@ -180,6 +213,7 @@ std::vector<std::vector<float>> Classifier::logits(std::span<const Image> images
 }
 
 std::vector<float> Classifier::features(const Image& image, FeatureKind kind) const {
+  if (state_->sequences) return state_->sequences->features(image, kind);
   std::vector<float> features;
   state_->with_runner(nullptr, [&](Runner& runner) { features = runner.features(image, kind); });
   return features;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "vit/base/config.h"
+#include "vit/base/error.h"
 #include "vit/base/precision.h"
 #include "vit/base/recipe.h"
 #include "vit/model/runner.h"
@@ -29,6 +30,9 @@ struct ClassifierOptions {
   size_t heads = 0;         ///< attention heads, where the checkpoint does not store their number
   size_t image_height = 0;  ///< 0: the checkpoint's own input size
   size_t image_width = 0;
+  /// 0: one size for all images; else each runs at the size of its own aspect ratio that has at
+  /// most so many patches (NaFlex), and not with an image size above.
+  size_t max_patches = 0;
   std::optional<PositionResampling> positions{};  ///< unset: the checkpoint's, else bilinear
   float temperature = 1.0f;                       ///< of the softmax over the classes
   std::vector<HeadId> disabled_heads{};           ///< heads whose output is zero
@@ -38,6 +42,12 @@ struct ClassifierOptions {
   size_t most_tokens = kMostTokens;  ///< a model with more, at this image size, is refused
   /// Classes in words, for a model with a text tower.
   std::optional<WordClasses> words{};
+};
+
+/// The image size of the options is no multiple of the model's patch.
+class UnfitImageSize : public Error {
+ public:
+  using Error::Error;
 };
 
 /// Immutable after loading; every const call may be made from any thread. Runners must not outlive
@@ -53,6 +63,8 @@ class Classifier {
   Classifier(Classifier&&) noexcept;
   Classifier& operator=(Classifier&&) noexcept;
 
+  /// The file or folder that it was loaded from.
+  const std::filesystem::path& path() const;
   const ModelConfig& config() const;
   const Recipe& recipe() const;
   const std::vector<std::string>& labels() const;
@@ -60,6 +72,8 @@ class Classifier {
   const std::vector<std::string>& wordnet_ids() const;
   /// "deit_tiny_patch16_224", or the file name where the checkpoint has no name.
   const std::string& name() const;
+
+  // Runners are made for one size of all images: with `max_patches` these three throw an Error.
 
   /// A worker of its own for the calling thread, with the classifier's options.
   Runner runner() const;
@@ -73,7 +87,8 @@ class Classifier {
   /// result for an image is the same to the bit for every batch and number of threads.
   std::vector<std::vector<float>> logits(std::span<const Image> images) const;
 
-  /// See FeatureKind. Throws an Error if the model has no such tokens. Runs on one thread.
+  /// See FeatureKind. Throws an Error if the model has no such tokens. Runs on one thread, with
+  /// `max_patches` on all.
   std::vector<float> features(const Image& image, FeatureKind kind) const;
 
   /// Softmax (or sigmoid for multi-label models) of logits, with the classifier's temperature.

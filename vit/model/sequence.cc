@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <utility>
 
 #include "patch/position.h"
 #include "vit/base/error.h"
+#include "vit/model/load.h"
 
 namespace vit {
 namespace {
@@ -52,28 +53,26 @@ InputSize sequence_size(InputSize image, InputSize patch, size_t most_patches) {
   return scaled(image, patch, fits);
 }
 
-SequenceModel::SequenceModel(const weights::Checkpoint& checkpoint, const SequenceOptions& options)
-    : recipe_(checkpoint.recipe),
-      stored_(checkpoint.config.embedding),
-      options_(options),
-      pool_(options.threads) {
+SequenceRunner::SequenceRunner(const weights::Checkpoint& checkpoint, Model model,
+                               const SequenceOptions& options)
+    : model_(std::move(model)),
+      recipe_(checkpoint.recipe),
+      table_(stored_positions(checkpoint)),
+      options_(options) {
   check_resamples(checkpoint.config, checkpoint.path);
-  if (options.load.positions) stored_.position_resampling = *options.load.positions;
-  model_ = load_model(checkpoint, options.load);
-  table_ = stored_positions(checkpoint);
-  options_.run.pool = &pool_;
+  Runner(model_, recipe_, options_.run);  // options that the model cannot satisfy are refused now
 }
 
-Runner& SequenceModel::runner_for(const Image& image) {
+Runner& SequenceRunner::runner_for(const Image& image) {
   EmbeddingConfig& c = model_.config.embedding;
   const InputSize size = sequence_size({image.height, image.width}, {c.patch_height, c.patch_width},
                                        options_.most_patches);
   if (runner_ != nullptr && size == InputSize{c.image_height, c.image_width}) return *runner_;
   runner_.reset();
-  c.image_height = stored_.image_height = size.height;
-  c.image_width = stored_.image_width = size.width;
-  check_tokens(model_.config, options_.load.most_tokens, model_.config.architecture);
-  const Matrix positions = patch::positions_for(stored_, model_.config.encoder.width, table_);
+  c.image_height = size.height;
+  c.image_width = size.width;
+  check_tokens(model_.config, options_.most_tokens, model_.config.architecture);
+  const Matrix positions = patch::positions_for(c, model_.config.encoder.width, table_);
   if (!positions.empty())
     model_.embedding.positions =
         copy_of(positions.view().row_range(positions.rows() - c.grid().count(), c.grid().count()));
@@ -81,13 +80,13 @@ Runner& SequenceModel::runner_for(const Image& image) {
   return *runner_;
 }
 
-std::vector<float> SequenceModel::logits(const Image& image) {
+std::vector<float> SequenceRunner::logits(const Image& image) {
   const std::lock_guard lock(mutex_);
   const std::span<const float> logits = runner_for(image).logits(image);
   return {logits.begin(), logits.end()};
 }
 
-std::vector<float> SequenceModel::features(const Image& image, FeatureKind kind) {
+std::vector<float> SequenceRunner::features(const Image& image, FeatureKind kind) {
   const std::lock_guard lock(mutex_);
   return runner_for(image).features(image, kind);
 }

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <vector>
 
-#include "vit/base/thread_pool.h"
-#include "vit/model/load.h"
+#include "vit/model/model.h"
 #include "vit/model/runner.h"
+#include "weights/checkpoint.h"
 
 namespace vit {
 
@@ -25,18 +25,19 @@ InputSize sequence_size(InputSize image, InputSize patch, size_t most_patches);
 
 struct SequenceOptions {
   size_t most_patches = 0;
-  LoadOptions load{};
-  RunOptions run{};    ///< the pool is not used
-  size_t threads = 0;  ///< that share each image; 0: all that this process may use
+  size_t most_tokens = kMostTokens;  ///< an image of more is refused
+  RunOptions run{};                  ///< its pool shares each image
 };
 
-/// A model whose positions are resampled for each image. Calls may come from any thread and run one
-/// after the other.
-class SequenceModel {
+/// Runs images on a model whose positions it resamples for each. Calls may come from any thread and
+/// run one after the other.
+class SequenceRunner {
  public:
-  /// Throws an Error if the model has rotary positions or a relative position bias, which are made
-  /// for one grid, or no positions that can be resampled.
-  SequenceModel(const weights::Checkpoint& checkpoint, const SequenceOptions& options);
+  /// `model` is loaded from `checkpoint`, at any size. Throws an Error if the model has rotary
+  /// positions or a relative position bias, which are made for one grid, no positions that can be
+  /// resampled, or nothing that the options ask for.
+  SequenceRunner(const weights::Checkpoint& checkpoint, Model model,
+                 const SequenceOptions& options);
 
   /// As those of Runner.
   std::vector<float> logits(const Image& image);
@@ -45,13 +46,11 @@ class SequenceModel {
  private:
   Runner& runner_for(const Image& image);
 
-  Model model_;
+  Model model_;  ///< for the size of the last image
   Recipe recipe_;
-  EmbeddingConfig stored_;  ///< says the grid of the stored table
-  Matrix table_;
+  Matrix table_;  ///< positions as stored
   SequenceOptions options_;
   std::mutex mutex_;
-  ThreadPool pool_;
   std::unique_ptr<Runner> runner_;
 };
 

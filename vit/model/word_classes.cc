@@ -6,6 +6,7 @@
 
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
+#include "vit/model/classifier.h"
 #include "weights/store.h"
 
 namespace vit {
@@ -164,6 +165,12 @@ Checkpoint open_with_words(const std::filesystem::path& model, const WordOpenOpt
     for (const auto& prompt : head.truncated) options.words->truncated(prompt, text.config.context);
   set_classes(image, head, options.words->none_of_these);
   return image;
+}
+
+Checkpoint open_checkpoint(const std::filesystem::path& model, const ClassifierOptions& options) {
+  return open_with_words(model, {.words = options.words ? &*options.words : nullptr,
+                                 .heads = options.heads,
+                                 .threads = options.threads});
 }
 
 }  // namespace vit

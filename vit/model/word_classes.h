@@ -9,6 +9,8 @@
 
 namespace vit {
 
+struct ClassifierOptions;
+
 /// Whether words can be the model's classes.
 bool has_text_tower(const std::filesystem::path& model);
 
@@ -39,5 +41,9 @@ struct WordOpenOptions {
 /// vocabulary is taken from there where none is beside the weights.
 weights::Checkpoint open_with_words(const std::filesystem::path& model,
                                     const WordOpenOptions& options);
+
+/// As Classifier::load() does.
+weights::Checkpoint open_checkpoint(const std::filesystem::path& model,
+                                    const ClassifierOptions& options);
 
 }  // namespace vit

@@ -1,6 +1,7 @@
 #include "vit/text/load.h"
 
 #include "vit/base/error.h"
+#include "vit/base/missing_download.h"
 #include "vit/text/clip_vocabulary.h"
 #include "vit/text/gzip.h"
 #include "vit/text/sentencepiece_file.h"
@@ -31,9 +32,10 @@ Tokenizer load_clip(const weights::TextCheckpoint& text, std::span<const fs::pat
   if (auto files = clip_files_of(text.folder)) return as_open_clip(std::move(*files), specials);
   for (const fs::path& path : vocabularies)
     if (is_file(path)) return read_clip_merges(path, text.config.vocabulary, specials);
-  fail(text.folder.string(), ": no vocabulary beside the weights; expected ", kClipVocabularyName,
-       " (OpenAI's CLIP vocabulary, which vit pull fetches), tokenizer.json, or vocab.json with ",
-       "merges.txt");
+  throw MissingDownload({.kind = Download::Kind::kClipVocabulary}, text.folder.string(),
+                        "no vocabulary beside the weights; expected " +
+                            std::string(kClipVocabularyName) + " (OpenAI's CLIP vocabulary",
+                        "), tokenizer.json, or vocab.json with merges.txt");
 }
 
 Tokenizer read_sentencepiece_file(const fs::path& path) {

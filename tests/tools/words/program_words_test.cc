@@ -200,6 +200,14 @@ TEST_F(WordModel, ShowsWhereWordsAreInTheImage) {
   EXPECT_THAT(read_file(page), AllOf(HasSubstr("\"compare\":true"), HasSubstr("a tree, tall")));
 }
 
+TEST_F(WordModel, OfTheEnvironmentIsNamedWhereItHasNoClasses) {
+  Call call;
+  call.arguments = {"classify", image(0)};
+  call.environment = {"VIT_MODEL=" + model};
+  EXPECT_THAT(run(call).err,
+              testing::StartsWith("vit: " + model + ": this model has no classes of its own"));
+}
+
 TEST_F(WordModel, WithoutWordsItHasNoClasses) {
   const Finished finished = on_model("classify", {image(0)});
   EXPECT_EQ(finished.status, 1);

@@ -8,7 +8,6 @@
 #include "tools/output/digest.h"
 #include "tools/output/json_depth.h"
 #include "vit/base/error.h"
-#include "weights/store.h"
 
 namespace vit::tools {
 namespace {
@@ -79,7 +78,7 @@ Json make_header(std::string_view command, const ModelSettings& settings,
   header["vit"] = VIT_VERSION;
   header["command"] = command;
   header["model"] = classifier.name();
-  header["model_sha256"] = model_digest(weights::find_model(settings.model));
+  header["model_sha256"] = model_digest(classifier.path());
   header["labels_sha256"] = labels_digest(classifier.labels());
   if (settings.classifier.words) header["words_sha256"] = words_digest(*settings.classifier.words);
   header["recipe"] = to_json(classifier.recipe());
