@@ -43,7 +43,7 @@ TEST_P(GoldenForward, EqualsTheInferenceModelOnEveryInstructionSet) {
     view.isa = isa;
     Trace<float> trace;
     const ConstMatrixView logits =
-        forward<float>(view, {.patches = runner.workspace().patches, .images = 1}, trace);
+        forward<float>(view, {.patches = runner.patches(), .images = 1}, trace);
     test::expect_near(logits.row_span(0), expected, 1e-5, std::string(to_string(isa)));
   }
 }

@@ -117,7 +117,7 @@ void inspect_image(Inspection& inspection, Runner& runner, const std::string& fi
   if (measure) {
     effects = interpret::measure_heads(runner);
     if (inspection.network != nullptr) {
-      interpret::Explanation explanation(*inspection.network, runner.workspace().patches);
+      interpret::Explanation explanation(*inspection.network, runner.patches());
       const auto best = std::ranges::max_element(maps.output) - maps.output.begin();
       estimates = explanation.head_effects(static_cast<size_t>(best));
     }
