@@ -19,7 +19,7 @@ struct Subject {
         runner(model, checkpoint.recipe) {
     const Matrix pixels = test::random_matrix(3, runner.pixels().cols, 5);
     std::copy_n(pixels.data(), pixels.size(), runner.pixels().data);
-    forward();  // fills runner.workspace().patches
+    forward();  // fills runner.patches()
   }
   void forward() { runner.logits(); }
 
@@ -43,7 +43,7 @@ void relevance(benchmark::State& state, const char* architecture) {
   interleave(
       state,
       [&] {
-        interpret::Explanation explanation(network, subject.runner.workspace().patches);
+        interpret::Explanation explanation(network, subject.runner.patches());
         benchmark::DoNotOptimize(
             explanation.relevance(7, {.query = interpret::default_query(network.config)}));
       },

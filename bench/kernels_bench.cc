@@ -47,7 +47,7 @@ void linear_layer(benchmark::State& state, Activation activation) {
   const Linear linear = random_linear(out, in, weights);
   interleave(
       state, [&] { apply(linear, x, y, {.activation = activation}); },
-      [&] { gemm(x, weights, Transpose::kYes, y); });
+      [&] { gemm(x, weights, y, {.b = Transpose::kYes}); });
   const double flops = 2.0 * static_cast<double>(rows * in * out);
   const double ours = flops / (state.counters["ours_ms"].value * 1e-3);
   state.counters["GFLOP/s"] = ours * 1e-9;

@@ -44,22 +44,22 @@ class Products {
 
   void operator()() {
     const size_t d = c_.encoder.width, head = c_.encoder.head_width();
-    gemm(patches_, weight(d, c_.embedding.patch_size()), Transpose::kYes,
-         tokens_.view().row_range(0, patches_.rows()));
+    gemm(patches_, weight(d, c_.embedding.patch_size()),
+         tokens_.view().row_range(0, patches_.rows()), {.b = Transpose::kYes});
     for (size_t layer = 0; layer < c_.encoder.depth; ++layer) {
-      gemm(tokens_, weight(3 * d, d), Transpose::kYes, qkv_);
+      gemm(tokens_, weight(3 * d, d), qkv_, {.b = Transpose::kYes});
       for (size_t h = 0; h < c_.encoder.heads; ++h) {
         gemm(qkv_.view().col_range(h * head, head), qkv_.view().col_range(d + h * head, head),
-             Transpose::kYes, scores_);
-        gemm(scores_, qkv_.view().col_range(2 * d + h * head, head), Transpose::kNo,
+             scores_, {.b = Transpose::kYes});
+        gemm(scores_, qkv_.view().col_range(2 * d + h * head, head),
              tokens_.view().col_range(h * head, head));
       }
-      gemm(qkv_.view().col_range(0, d), weight(d, d), Transpose::kYes, tokens_);
-      gemm(tokens_, weight(c_.encoder.mlp_width, d), Transpose::kYes, hidden_);
-      gemm(hidden_, weight(d, c_.encoder.mlp_width), Transpose::kYes, tokens_);
+      gemm(qkv_.view().col_range(0, d), weight(d, d), tokens_, {.b = Transpose::kYes});
+      gemm(tokens_, weight(c_.encoder.mlp_width, d), hidden_, {.b = Transpose::kYes});
+      gemm(hidden_, weight(d, c_.encoder.mlp_width), tokens_, {.b = Transpose::kYes});
     }
-    gemm(tokens_.view().row_range(0, 1), weight(c_.head.classes, d), Transpose::kYes,
-         {hidden_.data(), 1, c_.head.classes});
+    gemm(tokens_.view().row_range(0, 1), weight(c_.head.classes, d),
+         {hidden_.data(), 1, c_.head.classes}, {.b = Transpose::kYes});
   }
 
  private:

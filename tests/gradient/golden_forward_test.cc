@@ -42,7 +42,7 @@ TEST_P(GoldenForward, EqualsTheInferenceModelOnEveryInstructionSet) {
     const NetworkView<float> view(network, {.numbers = network.numbers, .isa = isa});
     Trace<float> trace;
     const ConstMatrixView logits =
-        forward<float>(view, {.patches = runner.workspace().patches, .images = 1}, trace);
+        forward<float>(view, {.patches = runner.patches(), .images = 1}, trace);
     test::expect_near(logits.row_span(0), expected, 1e-5, std::string(to_string(isa)));
   }
 }

@@ -81,8 +81,9 @@ TEST(AttentionMaps, AMergedTokenAttendsAsOneAndSharesTheAttentionItReceives) {
     raw.emplace_back(attention.rows, attention.cols);
     for (size_t r = 0; r < attention.rows; ++r)
       std::copy_n(attention.row(r), attention.cols, raw.back().view().row(r));
-    const auto now = runner.workspace().merge->sources();
-    sources.emplace_back(now.begin(), now.end());
+  };
+  taps.encoder.merged = [&](size_t, const MergedTokens& merged) {
+    sources.push_back(merged.sources);
   };
   const std::span<const float> output = runner.logits(&taps);
   EXPECT_EQ(std::vector<float>(output.begin(), output.end()), maps.output);

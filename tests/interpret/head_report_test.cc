@@ -59,14 +59,18 @@ TEST(HeadReport, FindsAPlantedDeadHeadAndNoOther) {
 
 TEST(HeadReport, MeasuredEffectsEqualWholePassesWithTheHeadDisabled) {
   ModelConfig config = test::small_config();
-  for (const size_t layers : {1, 3}) {  // that the classifier reads
+  struct Way {
+    size_t layers;  ///< that the classifier reads
+    size_t merge;   ///< tokens merged after each layer
+  };
+  for (const auto [layers, merge] : {Way{1, 0}, Way{3, 0}, Way{1, 3}, Way{3, 3}}) {
     config.head.pooled_layers = layers;
     const Model model = load_model(test::random_checkpoint(config));
-    Runner runner(model, Recipe{});
+    Runner runner(model, Recipe{}, {.merge_tokens = merge});
     fill_pixels(runner, 1);
     const auto effects = measure_heads(runner);
-    const auto answer_with = [&](const std::vector<HeadId>& disabled) {
-      Runner other(model, Recipe{}, {.disabled_heads = disabled});
+    const auto answer_with = [&, merge = merge](const std::vector<HeadId>& disabled) {
+      Runner other(model, Recipe{}, {.merge_tokens = merge, .disabled_heads = disabled});
       fill_pixels(other, 1);
       const std::span<const float> output = other.logits();
       return std::vector<float>(output.begin(), output.end());
@@ -74,7 +78,8 @@ TEST(HeadReport, MeasuredEffectsEqualWholePassesWithTheHeadDisabled) {
     const auto whole = answer_with({});
     for (size_t i = 0; i < effects.size(); ++i) {
       const HeadEffect expected = compare_outputs(whole, answer_with({{i / 3, i % 3}}), true);
-      EXPECT_EQ(effects[i].divergence, expected.divergence) << i << ", " << layers << " layers";
+      EXPECT_EQ(effects[i].divergence, expected.divergence)
+          << i << ", " << layers << " layers, merging " << merge;
       EXPECT_EQ(effects[i].change, expected.change);
       EXPECT_EQ(effects[i].flips, expected.flips);
     }

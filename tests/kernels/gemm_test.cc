@@ -21,7 +21,7 @@ TEST(Gemm, MultipliesStridedViewsInPlace) {
   const Matrix b = test::random_matrix(5, 9, 2);
   const ConstMatrixView a = wide.view().col_range(11, 5);
   Matrix c(7, 9);
-  gemm(a, b, Transpose::kNo, c);
+  gemm(a, b, c);
   for (size_t i = 0; i < 7; ++i)
     for (size_t j = 0; j < 9; ++j) {
       double expected = 0.0, magnitude = 0.0;
@@ -37,7 +37,7 @@ TEST(Gemm, TransposesAndAccumulates) {
   const Matrix a = test::random_matrix(4, 6, 3), b = test::random_matrix(3, 6, 4);
   Matrix c = test::random_matrix(4, 3, 5);
   const Matrix before = test::random_matrix(4, 3, 5);
-  gemm(a, b, Transpose::kYes, c, 2.0f, 1.0f);
+  gemm(a, b, c, {.b = Transpose::kYes, .alpha = 2.0, .beta = 1.0});
   for (size_t i = 0; i < 4; ++i)
     for (size_t j = 0; j < 3; ++j) {
       double expected = before(i, j), magnitude = std::abs(before(i, j));
@@ -148,7 +148,7 @@ TEST(Gemm, GivesTheSameInManyThreadsAtOnce) {
   // need not be.
   const Matrix a = test::random_matrix(48, 200, 1), b = test::random_matrix(200, 64, 2);
   Matrix expected(48, 64);
-  gemm(a, b, Transpose::kNo, expected);
+  gemm(a, b, expected);
   std::atomic<size_t> wrong = 0;
   {
     std::vector<std::jthread> callers;
@@ -156,7 +156,7 @@ TEST(Gemm, GivesTheSameInManyThreadsAtOnce) {
       callers.emplace_back([&] {
         Matrix c(48, 64);
         for (size_t round = 0; round < 2000; ++round) {
-          gemm(a, b, Transpose::kNo, c);
+          gemm(a, b, c);
           if (!std::equal(c.data(), c.data() + c.size(), expected.data())) ++wrong;
         }
       });
@@ -167,7 +167,7 @@ TEST(Gemm, GivesTheSameInManyThreadsAtOnce) {
 TEST(Gemm, StartsNoThread) {
   const Matrix a = test::random_matrix(64, 64, 1), b = test::random_matrix(64, 64, 2);
   Matrix c(64, 64);
-  gemm(a, b, Transpose::kNo, c);
+  gemm(a, b, c);
   const auto threads = std::filesystem::directory_iterator("/proc/self/task");
   EXPECT_EQ(std::distance(begin(threads), end(threads)), 1)
       << "OpenBLAS has started its own; is its serial variant (Debian: libopenblas-serial-dev) "

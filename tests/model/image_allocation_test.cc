@@ -3,6 +3,7 @@
 #include "tests/support/allocations.h"
 #include "tests/support/random.h"
 #include "tests/support/random_checkpoint.h"
+#include "tests/support/small_config.h"
 #include "vit/model/load.h"
 #include "vit/model/runner.h"
 #include "weights/known/architectures.h"
@@ -25,6 +26,16 @@ TEST_P(ImageAllocation, NoneHappensPerImageOnceTheRunnerIsWarm) {
   answer();
   const size_t before = test::allocations();
   for (int image = 0; image < 3; ++image) answer();
+  EXPECT_EQ(test::allocations(), before);
+}
+
+TEST(ImageAllocation, NoneHappensWhereHeadsOfBranchesAreDisabled) {
+  if (!test::counts_allocations()) GTEST_SKIP() << "cannot count under a sanitizer";
+  const Model model = load_model(test::random_checkpoint(test::small_config({.branches = 2})));
+  Runner runner(model, Recipe{}, {.disabled_heads = {{0, 1}, {1, 4}}});
+  runner.logits();
+  const size_t before = test::allocations();
+  for (int image = 0; image < 3; ++image) runner.logits();
   EXPECT_EQ(test::allocations(), before);
 }
 

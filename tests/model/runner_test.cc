@@ -140,17 +140,18 @@ std::vector<float> composed(Runner& runner) {
   const size_t prefix = model.config.embedding.prefix.size(), width = model.config.encoder.width;
   std::vector<float> features;
   ModelTaps taps;
+  std::vector<float> sizes;
+  taps.encoder.merged = [&](size_t, const MergedTokens& merged) { sizes = merged.sizes; };
   taps.encoder.block = [&](size_t layer, ConstMatrixView tokens) {
     if (layer < model.config.first_pooled_layer()) return;
     Matrix normed(tokens.rows, tokens.cols);
     normalize(model.head.final_norm, tokens, normed, {});
-    const auto& merge = runner.workspace().merge;
     const auto class_row = normed.view().row_span(0);
     features.insert(features.end(), class_row.begin(), class_row.end());
     if (model.config.head.pooling == Pooling::kClass) return;
     std::vector<float> mean(width);
     mean_of(normed.view().row_range(prefix, normed.rows() - prefix),
-            merge ? merge->sizes().subspan(prefix) : std::span<const float>(), mean);
+            sizes.empty() ? std::span<const float>() : std::span(sizes).subspan(prefix), mean);
     features.insert(features.end(), mean.begin(), mean.end());
   };
   runner.logits(&taps);
@@ -183,6 +184,31 @@ TEST(Runner, AHeadReadsTheLastLayersSideBySide) {
         EXPECT_EQ(runner.features(FeatureKind::kClass).size(), config.encoder.width);
       }
     }
+}
+
+TEST(Runner, ARecordedPassGoesOnWithoutAHeadAsIfItHadNeverBeenThere) {
+  for (const Pooling pooling : {Pooling::kClass, Pooling::kMean})
+    for (const size_t layers : {1, 3})
+      for (const size_t merge : {0, 3}) {
+        ModelConfig config = test::small_config({.depth = 4});
+        config.head.pooling = pooling;
+        config.head.pooled_layers = layers;
+        const Model model = load_model(test::random_checkpoint(config));
+        Runner runner(model, Recipe{}, {.merge_tokens = merge, .disabled_heads = {{3, 0}}});
+        fill_pixels(runner);
+        ForwardRecord record;
+        EXPECT_EQ(copied(runner.logits(record)), copied(runner.logits()));
+        for (size_t layer = 0; layer < 4; ++layer)
+          for (size_t head = 0; head < 3; ++head) {
+            Runner without(model, Recipe{},
+                           {.merge_tokens = merge, .disabled_heads = {{3, 0}, {layer, head}}});
+            fill_pixels(without);
+            EXPECT_EQ(copied(runner.resume_without({layer, head}, record)),
+                      copied(without.logits()))
+                << layer << ":" << head << ", " << layers << " layers, merging " << merge;
+          }
+        EXPECT_THROW(runner.resume_without({4, 0}, record), Error);
+      }
 }
 
 TEST(Runner, EachLayerIsPooledWithTheNormOfTheLast) {

@@ -252,8 +252,8 @@ TEST(Probe, TheHeadOnFeaturesIsTheModelOnImages) {
       Runner runner(model, checkpoint.recipe);
       runner.logits(sample.image);
       gradient::Trace<float> trace;
-      const ConstMatrixView logits = gradient::forward<float>(
-          network, {.patches = runner.workspace().patches, .images = 1}, trace);
+      const ConstMatrixView logits =
+          gradient::forward<float>(network, {.patches = runner.patches(), .images = 1}, trace);
       for (size_t c = 0; c < 3; ++c) {
         double expected = logistic.bias[c];
         for (size_t i = 0; i < width; ++i) expected += logistic.weight(c, i) * features(0, i);

@@ -39,50 +39,63 @@ constexpr std::string_view kExamples =
     "  vit attention -m deit_tiny_patch16_224 photos/ -o maps.png --method rollout\n"
     "  vit attention -m CLIP street.jpg -o street.png --class \"a red car\" --class \"a tree\"\n";
 
-/// The model, and a differentiable copy of it if relevance is shown.
+/// The model and what is shown of it.
 struct Inspector {
   Classifier classifier;
-  std::optional<Explainer> explainer;
   std::string model;  ///< its name in pictures and pages
+  MapMethod method = MapMethod::kAttention;
+  MapSettings map;
+  std::optional<Explainer> explainer;  ///< if relevance is shown, as the map or in the page
 };
 
-bool can_explain(const AttentionSettings& settings, const ModelConfig& config) {
-  return explainable(config) && settings.model.classifier.merge_tokens == 0;
+/// The words of --class are the classes of a model with a text tower, unless --labels names them.
+std::optional<WordClasses> words_for(const AttentionSettings& settings,
+                                     const cxxopts::ParseResult& arguments) {
+  const auto& words = settings.model.classifier.words;
+  if (words) return words;
+  if (!settings.targets.empty() && has_text_tower(weights::find_model(settings.model.model)))
+    return parse_words(arguments, settings.targets);
+  if (arguments.count("template") != 0 || arguments.count("none-of-these") != 0)
+    fail_usage(
+        "--template and --none-of-these need words for classes: --labels, or --class with a ",
+        "model that has a text tower");
+  return std::nullopt;
 }
 
-/// The settings for this model: with the default method and precision decided.
-AttentionSettings settings_for(const ModelConfig& config, AttentionSettings settings,
-                               const cxxopts::ParseResult& arguments) {
-  if (settings.map.method_is_default && !can_explain(settings, config)) {
-    check_default_options(arguments);
-    settings.map.method = MapMethod::kAttention;
-  }
-  settings.relevance = settings.map.method == MapMethod::kRelevance ||
-                       (settings.kind == FileKind::kPage && can_explain(settings, config));
-  // Relevance is computed in f32; the answer shown with it must be too.
-  auto& precision = settings.model.classifier.precision;
-  if (settings.relevance && !precision) precision = Precision::kF32;
-  return settings;
-}
-
-Inspector make_inspector(const AttentionSettings& settings) {
-  Inspector inspector{load_classifier(settings.model), std::nullopt, ""};
-  inspector.model = shown_model(settings.model.model, inspector.classifier);
-  if (settings.map.method == MapMethod::kRelevance &&
-      inspector.classifier.config().head.classes == 0)
-    fail(inspector.classifier.name(), " has no classes to explain, its output is features",
+void check_has_classes(const Classifier& classifier, const AttentionSettings& settings) {
+  if (classifier.config().head.classes == 0)
+    fail(classifier.name(), " has no classes to explain, its output is features",
          has_text_tower(weights::find_model(settings.model.model))
              ? "; name one in words: --class \"a red car\""
              : "");
-  if (settings.relevance) inspector.explainer.emplace(settings.model, inspector.classifier);
-  return inspector;
 }
 
-/// The settings with those that the sheet implies.
-MapSettings map_settings(const AttentionSettings& settings) {
-  MapSettings map = settings.map;
-  if (settings.sheet == Sheet::kGrid) map.all_layers = map.all_heads = true;
-  return map;
+/// Everything that the command line leaves to the model is decided here.
+Inspector make_inspector(const AttentionSettings& settings, const cxxopts::ParseResult& arguments) {
+  ModelSettings model = settings.model;
+  model.classifier.words = words_for(settings, arguments);
+  const bool page = settings.kind == FileKind::kPage;
+  std::optional<weights::Checkpoint> checkpoint;  // where relevance may be shown
+  if (page || settings.method.value_or(MapMethod::kRelevance) == MapMethod::kRelevance)
+    checkpoint = open_model(model);
+  const bool can_explain =
+      checkpoint && explainable(checkpoint->config, model.classifier.merge_tokens);
+  if (!settings.method && !can_explain) check_default_options(arguments);
+  const MapMethod method =
+      settings.method.value_or(can_explain ? MapMethod::kRelevance : MapMethod::kAttention);
+  const bool relevance = method == MapMethod::kRelevance || (page && can_explain);
+  // Relevance is computed in f32; the answer shown with it must be too.
+  if (relevance && !model.classifier.precision) model.classifier.precision = Precision::kF32;
+
+  Inspector inspector{load_classifier(model), "", method, settings.map, std::nullopt};
+  const Classifier& classifier = inspector.classifier;
+  inspector.model = shown_model(model.model, classifier);
+  if (method == MapMethod::kRelevance) check_has_classes(classifier, settings);
+  if (relevance)
+    inspector.explainer.emplace(load_network(std::move(*checkpoint), model, classifier));
+  // A class that the model does not have is one error, not one for each image of a folder.
+  inspector.map.classes = find_classes(classifier, settings.targets);
+  return inspector;
 }
 
 std::string matrix_bytes(const AttentionSettings& settings, const std::string& model,
@@ -104,7 +117,7 @@ std::string matrix_bytes(const AttentionSettings& settings, const std::string& m
 std::string map_bytes(const AttentionSettings& settings, const Inspector& inspector,
                       const ImageAnalysis& analysis) {
   const Classifier& classifier = inspector.classifier;
-  const MapSheet sheet = make_maps(classifier, analysis, map_settings(settings),
+  const MapSheet sheet = make_maps(classifier, analysis, inspector.method, inspector.map,
                                    inspector.explainer ? &*inspector.explainer : nullptr);
   switch (settings.kind) {
     case FileKind::kNumpy:
@@ -126,7 +139,7 @@ std::string bytes_for(const AttentionSettings& settings, const Inspector& inspec
                           inspector.explainer ? relevance_of_answers(inspector.classifier,
                                                                      *inspector.explainer, analysis)
                                               : std::vector<ClassRelevance>(),
-                          !settings.map.targets.empty(), inspector.model});
+                          !inspector.map.classes.empty(), inspector.model});
   if (settings.sheet == Sheet::kMatrix) return matrix_bytes(settings, inspector.model, analysis);
   return map_bytes(settings, inspector, analysis);
 }
@@ -135,9 +148,8 @@ std::string bytes_for(const AttentionSettings& settings, const Inspector& inspec
 std::string show_image(const AttentionSettings& settings, const Inspector& inspector,
                        const std::string& file, const fs::path& output) {
   ImageAnalysis analysis = analyze_image(inspector.classifier, file, settings.model.decoding());
-  if (settings.kind == FileKind::kPage && !settings.map.targets.empty())
-    keep_classes(inspector.classifier, find_classes(inspector.classifier, settings.map.targets),
-                 analysis);
+  if (settings.kind == FileKind::kPage && !inspector.map.classes.empty())
+    keep_classes(inspector.classifier, inspector.map.classes, analysis);
   write_file(output, bytes_for(settings, inspector, analysis));
   return answer_text(inspector.model, analysis);
 }
@@ -208,18 +220,6 @@ int show_all(const AttentionSettings& settings, const Inspector& inspector, cons
   return failed ? 1 : 0;
 }
 
-/// The words of --class are the classes of a model with a text tower, unless --labels names them.
-void take_phrases(AttentionSettings& settings, const cxxopts::ParseResult& arguments) {
-  auto& words = settings.model.classifier.words;
-  if (words) return;
-  if (!settings.map.targets.empty() && has_text_tower(weights::find_model(settings.model.model)))
-    words = parse_words(arguments, settings.map.targets);
-  else if (arguments.count("template") != 0 || arguments.count("none-of-these") != 0)
-    fail_usage(
-        "--template and --none-of-these need words for classes: --labels, or --class with a ",
-        "model that has a text tower");
-}
-
 /// Pictures of the model alone.
 int show_model(const AttentionSettings& settings, const Classifier& classifier) {
   const bool filters = settings.sheet == Sheet::kFilters;
@@ -229,16 +229,11 @@ int show_model(const AttentionSettings& settings, const Classifier& classifier) 
 }
 
 int run(const cxxopts::ParseResult& arguments) {
-  AttentionSettings given = parse_attention(arguments);
-  check_folder_of(given.output);
-  remove_abandoned(fs::path(given.output).parent_path());
-  const Plan plan = make_plan(given);
-  take_phrases(given, arguments);
-  const ModelConfig config = open_model(given.model).config;
-  const AttentionSettings settings = settings_for(config, given, arguments);
-  const Inspector inspector = make_inspector(settings);
-  // A class that the model does not have is one error, not one for each image of a folder.
-  find_classes(inspector.classifier, settings.map.targets);
+  const AttentionSettings settings = parse_attention(arguments);
+  check_folder_of(settings.output);
+  remove_abandoned(fs::path(settings.output).parent_path());
+  const Plan plan = make_plan(settings);
+  const Inspector inspector = make_inspector(settings, arguments);
   if (plan.files.empty()) return show_model(settings, inspector.classifier);
   check_attention_size(inspector.classifier);
   if (!plan.one) return show_all(settings, inspector, plan);

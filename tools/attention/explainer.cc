@@ -1,25 +1,12 @@
 #include "tools/attention/explainer.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "tools/cli/class_names.h"
 #include "vit/base/error.h"
-#include "vit/base/text.h"
 #include "vit/interpret/relevance.h"
 
 namespace vit::tools {
-namespace {
-
-/// "tench" of "tench, Tinca tinca".
-std::string_view first_name(std::string_view label) {
-  return label.substr(0, label.find(','));
-}
-
-}  // namespace
-
-Explainer::Explainer(const ModelSettings& settings, const Classifier& classifier)
-    : network_(load_network(settings, classifier)) {}
 
 std::vector<std::vector<float>> Explainer::explain(const ImageAnalysis& analysis,
                                                    const Request& request) const {
@@ -49,28 +36,16 @@ std::vector<ClassRelevance> relevance_of_answers(const Classifier& classifier,
   return found;
 }
 
-size_t find_class(const Classifier& classifier, const std::string& text) {
-  const size_t classes = classifier.config().head.classes;
-  if (text.find_first_not_of("0123456789") == text.npos && !text.empty()) {
-    const size_t number = to_number<size_t>(text).value_or(classes);
-    if (number >= classes)
-      fail("class ", text, ": ", classifier.name(), " has classes 0 to ", classes - 1);
-    return number;
-  }
-  const auto& labels = classifier.labels();
-  for (size_t i = 0; i < labels.size(); ++i)
-    if (lower(labels[i]) == lower(text) || lower(first_name(labels[i])) == lower(text)) return i;
-  fail("class '", text, "': ", classifier.name(),
-       labels.empty() ? " names no classes, give a number" : " has no such label",
-       class_names(classifier).suggestion(text));
-}
-
 std::vector<size_t> find_classes(const Classifier& classifier,
                                  const std::vector<std::string>& texts) {
+  if (texts.empty()) return {};
+  const ClassNames names = class_names(classifier);
+  if (names.classes() == 0) fail(names.model(), " has no classes, its output is features");
   std::vector<size_t> classes;
   for (const auto& text : texts) {
-    const size_t found = find_class(classifier, text);
-    if (std::ranges::find(classes, found) == classes.end()) classes.push_back(found);
+    const auto found = names.find(text);
+    if (!found) fail(names.explain(text));
+    if (std::ranges::find(classes, *found) == classes.end()) classes.push_back(*found);
   }
   return classes;
 }

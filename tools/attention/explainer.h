@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/attention/maps.h"
@@ -12,8 +13,7 @@ namespace vit::tools {
 
 class Explainer {
  public:
-  /// Reads the weights again, in the layout of the backward pass.
-  Explainer(const ModelSettings& settings, const Classifier& classifier);
+  explicit Explainer(gradient::Network<float> network) : network_(std::move(network)) {}
 
   struct Request {
     std::vector<size_t> classes{};
@@ -36,9 +36,8 @@ std::vector<ClassRelevance> relevance_of_answers(const Classifier& classifier,
                                                  const Explainer& explainer,
                                                  const ImageAnalysis& analysis);
 
-/// A class by its number, its label, or the first name in it ("tench" of "tench, Tinca tinca").
-/// Throws an Error with the nearest label if there is none.
-size_t find_class(const Classifier& classifier, const std::string& text);
+/// The classes that ClassNames::find() finds by these texts, each once. Throws an Error with the
+/// nearest name if there is none.
 std::vector<size_t> find_classes(const Classifier& classifier,
                                  const std::vector<std::string>& texts);
 

@@ -93,7 +93,7 @@ TokenMap rollout_map(const AttentionMaps& maps, const Query& query, const MapSet
 std::vector<TokenMap> relevance_maps(const Classifier& classifier, const ImageAnalysis& analysis,
                                      const MapSettings& settings, const Query& query,
                                      const Explainer& explainer) {
-  std::vector<size_t> classes = find_classes(classifier, settings.targets);
+  std::vector<size_t> classes = settings.classes;
   if (classes.empty()) classes.push_back(analysis.predictions.front().index);
   auto found = explainer.explain(analysis, {.classes = classes,
                                             .query = query,
@@ -129,15 +129,15 @@ Query chosen_query(const Classifier& classifier, const ImageAnalysis& analysis,
 
 }  // namespace
 
-MapSheet make_maps(const Classifier& classifier, const ImageAnalysis& analysis,
+MapSheet make_maps(const Classifier& classifier, const ImageAnalysis& analysis, MapMethod method,
                    const MapSettings& settings, const Explainer* explainer) {
   const AttentionMaps& maps = analysis.maps;
   MapSheet sheet{.query = chosen_query(classifier, analysis, settings), .rows = {}};
-  if (settings.method == MapMethod::kRollout) {
+  if (method == MapMethod::kRollout) {
     sheet.rows.push_back({rollout_map(maps, sheet.query, settings)});
     return sheet;
   }
-  if (settings.method == MapMethod::kRelevance) {
+  if (method == MapMethod::kRelevance) {
     sheet.rows.push_back(relevance_maps(classifier, analysis, settings, sheet.query, *explainer));
     return sheet;
   }
@@ -165,10 +165,7 @@ std::vector<std::vector<TokenMatrix>> make_matrices(const ImageAnalysis& analysi
     for_chosen_heads(
         maps.layer(layer), maps.heads, settings,
         [&](const std::string& head, ConstMatrixView attention) {
-          Matrix weights(attention.rows, attention.cols);
-          for (size_t r = 0; r < attention.rows; ++r)
-            std::copy_n(attention.row(r), attention.cols, weights.view().row(r));
-          sheet.back().push_back({"layer " + std::to_string(layer), head, std::move(weights)});
+          sheet.back().push_back({"layer " + std::to_string(layer), head, copy_of(attention)});
         });
   }
   return sheet;

@@ -28,7 +28,7 @@ class Explainer;
 
 /// Throws an Error that lists the existing layers, heads or tokens if a chosen one does not exist.
 /// Only relevance needs the explainer.
-MapSheet make_maps(const Classifier& classifier, const ImageAnalysis& analysis,
+MapSheet make_maps(const Classifier& classifier, const ImageAnalysis& analysis, MapMethod method,
                    const MapSettings& settings, const Explainer* explainer);
 
 /// Whole matrices [T, T], chosen in the same way.

@@ -91,6 +91,18 @@ void check_arithmetic(const cxxopts::ParseResult& arguments, const ChosenView& c
     if (arguments.count(option) && of_model) refuse({option, kOfImage}, chosen);
 }
 
+View view_of(MapMethod method) {
+  switch (method) {
+    case MapMethod::kAttention:
+      return View::kAttention;
+    case MapMethod::kRollout:
+      return View::kRollout;
+    case MapMethod::kRelevance:
+      break;
+  }
+  return View::kRelevance;
+}
+
 }  // namespace
 
 ChosenView choose_view(const cxxopts::ParseResult& arguments, FileKind kind, Sheet sheet) {
@@ -108,10 +120,7 @@ ChosenView choose_view(const cxxopts::ParseResult& arguments, FileKind kind, She
   }
   if (kind == FileKind::kPage) return {View::kPage};
   if (arguments.count("method"))
-    return {parse_choice<View>("--method", arguments["method"].as<std::string>(),
-                               {{"attention", View::kAttention},
-                                {"rollout", View::kRollout},
-                                {"relevance", View::kRelevance}})};
+    return {view_of(parse_choice<MapMethod>("--method", arguments["method"].as<std::string>()))};
   if (arguments.count("class")) return {View::kRelevance, false, "--class"};
   for (const char* option : {"layer", "head", "query"})
     if (arguments.count(option)) return {View::kAttention, false, std::string("--") + option};

@@ -32,6 +32,22 @@ double parse_range(std::string_view option, std::string_view text, double least,
   return *value;
 }
 
+/// Whether there is one query of this kind, which its name says.
+bool is_its_name(QueryKind kind) {
+  return kind == QueryKind::kClass || kind == QueryKind::kDistillation ||
+         kind == QueryKind::kMean || kind == QueryKind::kPool;
+}
+
+/// "register:2"
+std::optional<Query> register_query(std::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == text.npos || text.substr(0, colon) != to_string(QueryKind::kRegister))
+    return std::nullopt;
+  const auto index = number_in<size_t>(text.substr(colon + 1));
+  if (!index) return std::nullopt;
+  return Query{.kind = QueryKind::kRegister, .index = *index};
+}
+
 /// "x:12,y:34"
 std::optional<Query> pixel_query(std::string_view text) {
   const size_t comma = text.find(',');
@@ -77,7 +93,7 @@ void parse_head_choice(const std::string& text, MapSettings& map) {
   }
 }
 
-MapSettings parse_map(const cxxopts::ParseResult& arguments) {
+MapSettings parse_map(const cxxopts::ParseResult& arguments, Sheet sheet) {
   MapSettings map;
   const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
   map.fusion = parse_choice<interpret::HeadFusion>("--head-fusion", text("head-fusion"));
@@ -86,7 +102,7 @@ MapSettings parse_map(const cxxopts::ParseResult& arguments) {
   if (arguments.count("query")) map.query = parse_query(text("query"));
   map.discard = parse_range("--discard", text("discard"), 0.0, 0.999);
   map.start_layer = parse_count("--start-layer", text("start-layer"), 0, 1000);
-  map.targets = values_of(arguments, "class");
+  if (sheet == Sheet::kGrid) map.all_layers = map.all_heads = true;
   return map;
 }
 
@@ -152,13 +168,14 @@ void check(const AttentionSettings& settings) {
 }
 
 /// --grid and --matrix show attention as it is.
-void set_method(const cxxopts::ParseResult& arguments, const ChosenView& chosen, MapSettings& map) {
-  map.method_is_default = chosen.by_default;
-  if (chosen.view == View::kRollout) map.method = MapMethod::kRollout;
-  if (chosen.view == View::kRelevance) map.method = MapMethod::kRelevance;
+std::optional<MapMethod> method_of(const cxxopts::ParseResult& arguments,
+                                   const ChosenView& chosen) {
   const bool sheet = chosen.view == View::kGrid || chosen.view == View::kMatrix;
   if (sheet && arguments.count("method") && arguments["method"].as<std::string>() != "attention")
     fail_usage("--grid and --matrix show layers and heads one by one, expected --method attention");
+  if (chosen.by_default) return std::nullopt;
+  if (chosen.view == View::kRollout) return MapMethod::kRollout;
+  return chosen.view == View::kRelevance ? MapMethod::kRelevance : MapMethod::kAttention;
 }
 
 void add_map_options(cxxopts::Options& options) {
@@ -185,9 +202,9 @@ void add_map_options(cxxopts::Options& options) {
            "share of the smallest weights of each query that --method rollout sets to zero",
            text_or("0"), "F"},
           {"class",
-           "class for relevance, by label or number (default: the first answer); for a model with "
-           "a text tower any words; several are shown side by side",
-           text(), "LABEL|N|WORDS"},
+           "class for relevance, by name, WordNet id or number (default: the first answer); for a "
+           "model with a text tower any words; several are shown side by side",
+           text(), "NAME|ID|N|WORDS"},
       });
 }
 
@@ -216,14 +233,9 @@ void add_picture_options(cxxopts::Options& options) {
 }  // namespace
 
 Query parse_query(std::string_view text) {
-  if (text == "cls") return {.kind = QueryKind::kClass};
-  if (text == "distillation") return {.kind = QueryKind::kDistillation};
-  if (text == "mean") return {.kind = QueryKind::kMean};
-  if (text == "pool") return {.kind = QueryKind::kPool};
-  constexpr std::string_view kRegister = "register:";
-  if (text.starts_with(kRegister))
-    if (const auto index = number_in<size_t>(text.substr(kRegister.size())))
-      return {.kind = QueryKind::kRegister, .index = *index};
+  const auto kind = enum_named<QueryKind>(text);
+  if (kind && is_its_name(*kind)) return {.kind = *kind};
+  if (const auto query = register_query(text)) return *query;
   if (const auto pixel = pixel_query(text)) return *pixel;
   if (const auto patch = patch_query(text)) return *patch;
   fail_usage("option '--query' got '", text,
@@ -258,12 +270,13 @@ AttentionSettings parse_attention(const cxxopts::ParseResult& arguments) {
     settings.kind = kind_of(settings.output);
   }
   settings.sheet = parse_sheet(arguments);
-  settings.map = parse_map(arguments);
+  settings.map = parse_map(arguments, settings.sheet);
+  settings.targets = values_of(arguments, "class");
   settings.look = parse_look(arguments);
   check(settings);
   const ChosenView chosen = choose_view(arguments, settings.kind, settings.sheet);
   check_options(arguments, settings.kind, chosen);
-  set_method(arguments, chosen, settings.map);
+  settings.method = method_of(arguments, chosen);
   return settings;
 }
 

@@ -13,6 +13,11 @@
 namespace vit::tools {
 
 enum class MapMethod { kAttention, kRollout, kRelevance };
+constexpr auto enum_names(MapMethod) {
+  using enum MapMethod;
+  return std::to_array<EnumName<MapMethod>>(
+      {{kAttention, "attention"}, {kRollout, "rollout"}, {kRelevance, "relevance"}});
+}
 
 /// What is drawn: one map, every layer and head, whole matrices, or the model's first layer.
 enum class Sheet { kMap, kGrid, kMatrix, kPositions, kFilters };
@@ -20,9 +25,6 @@ enum class Sheet { kMap, kGrid, kMatrix, kPositions, kFilters };
 enum class FileKind { kPicture, kNumpy, kJson, kPage };
 
 struct MapSettings {
-  MapMethod method = MapMethod::kAttention;
-  /// The method is the default: relevance, or attention for a model that has no class relevance.
-  bool method_is_default = false;
   bool all_layers = false;
   std::optional<long> layer;  ///< negative: from the last; unset: the last, or the attention pool
   bool all_heads = false;
@@ -31,8 +33,7 @@ struct MapSettings {
   std::optional<interpret::Query> query;  ///< unset: the token that the answer comes from
   double discard = 0.0;
   size_t start_layer = 0;
-  /// The classes that relevance explains, by label or number; empty: the first answer.
-  std::vector<std::string> targets;
+  std::vector<size_t> classes;  ///< that relevance explains; empty: the first answer
 };
 
 struct LookSettings {
@@ -44,15 +45,17 @@ struct LookSettings {
   bool bare = false;  ///< nothing but the map over the image
 };
 
+/// As the command line gives them.
 struct AttentionSettings {
   ModelSettings model;
   std::vector<std::string> files;
   std::string output;
   FileKind kind = FileKind::kPicture;
   Sheet sheet = Sheet::kMap;
-  MapSettings map;
+  std::optional<MapMethod> method;   ///< unset: relevance, or attention for a model without it
+  MapSettings map;                   ///< its classes are known when the model is
+  std::vector<std::string> targets;  ///< these classes, by name, WordNet id or number
   LookSettings look;
-  bool relevance = false;  ///< shown, as the map or in the page; decided when the model is known
 };
 
 void add_attention_options(cxxopts::Options& options);

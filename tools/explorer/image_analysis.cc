@@ -56,7 +56,7 @@ ImageAnalysis analyze_decoded(const Classifier& classifier, Runner& runner, cons
   } catch (const Error& error) {
     fail(analysis.file, ": ", error.what());
   }
-  analysis.patches = copy_of(runner.workspace().patches);
+  analysis.patches = copy_of(runner.patches());
   if (classifier.config().head.classes != 0)
     analysis.predictions = classifier.top(classifier.probabilities(analysis.maps.output), 5);
   return analysis;

@@ -117,7 +117,7 @@ void inspect_image(Inspection& inspection, Runner& runner, const std::string& fi
   if (measure) {
     effects = interpret::measure_heads(runner);
     if (inspection.network != nullptr) {
-      interpret::Explanation explanation(*inspection.network, runner.workspace().patches);
+      interpret::Explanation explanation(*inspection.network, runner.patches());
       const auto best = std::ranges::max_element(maps.output) - maps.output.begin();
       estimates = explanation.head_effects(static_cast<size_t>(best));
     }
@@ -179,8 +179,7 @@ int run(const cxxopts::ParseResult& arguments) {
   check_attention_size(classifier);
   std::optional<gradient::Network<float>> network;
   const size_t merged = settings.model.classifier.merge_tokens;
-  // Merged patches have no gradient of their own.
-  if (settings.importance_images != 0 && merged == 0 && explainable(classifier.config()))
+  if (settings.importance_images != 0 && explainable(classifier.config(), merged))
     network = load_network(settings.model, classifier);
   patch::PixelBudget budget(settings.model.max_pixels);
   Inspection inspection{.classifier = classifier,

@@ -117,7 +117,7 @@ std::string cell(const char* format, double value, bool known = true) {
 }
 
 std::string row_html(const HeadReport& report, const interpret::HeadSummary& head) {
-  const bool ablated = report.ablated != 0;
+  const bool measured = report.disabled_images != 0;
   const double order = static_cast<double>(head.id.layer * report.heads + head.id.head);
   std::string html = std::string("<tr") + (head.dead ? " class=\"dead\"" : "") + ">";
   html += "<td data-value=\"" + formatted("%g", order) + "\">" + head_name(head.id) + "</td>";
@@ -125,7 +125,7 @@ std::string row_html(const HeadReport& report, const interpret::HeadSummary& hea
           cell("%.1f %%", 100.0 * head.prefix_mass);
   html += "<td class=\"left\">" + html_escaped(interpret::describe(head.pattern, report.layout)) +
           "</td>" + cell("%.2f", head.pattern.score);
-  html += cell("%.4f", head.divergence, ablated) + cell("%.1f %%", 100.0 * head.flips, ablated) +
+  html += cell("%.4f", head.divergence, measured) + cell("%.1f %%", 100.0 * head.flips, measured) +
           cell("%.4f", head.estimate, report.estimated != 0);
   return html + "<td class=\"left\">" + notes_on(report, head) + "</td></tr>\n";
 }
@@ -144,7 +144,7 @@ std::string legend_html() {
 }
 
 std::string plots_html(const HeadReport& report) {
-  const bool nothing = report.ablated == 0 && report.estimated == 0;
+  const bool nothing = report.disabled_images == 0 && report.estimated == 0;
   return "<div class=\"plots\">\n" +
          plot_html("How far they look", "Mean attention distance in pixels, a dot per head.",
                    distance_svg(report)) +
@@ -154,7 +154,7 @@ std::string plots_html(const HeadReport& report) {
          (nothing ? ""
                   : plot_html(
                         "How important they are",
-                        report.ablated != 0
+                        report.disabled_images != 0
                             ? "Change of the answer without the head; the stronger the colour, the "
                               "more."
                             : "Estimated effect on the answer; the stronger the colour, the more.",
@@ -219,9 +219,10 @@ std::string heads_page(const NamedReport& named, const std::vector<std::string>&
          model + ": heads</title>\n<style>" + std::string(kStyle) + "</style>\n<main>\n<h1>" +
          model + "</h1>\n<p>" + counted(report.layers, "layer") + " of " +
          counted(report.heads, "head") + " over " + counted(report.images, "image") +
-         (report.ablated == 0 ? std::string("; importance was not measured")
-                              : "; importance measured on " + std::to_string(report.ablated) +
-                                    " of them by disabling each head") +
+         (report.disabled_images == 0
+              ? std::string("; importance was not measured")
+              : "; importance measured on " + std::to_string(report.disabled_images) +
+                    " of them by disabling each head") +
          "</p>\n" + plots_html(report) + matrices_html(report, matrices) + table_html(report) +
          "</main>\n<script>" + std::string(kScript) + "</script>\n</html>\n";
 }

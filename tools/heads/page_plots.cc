@@ -65,7 +65,7 @@ std::string cells_svg(const HeadReport& report, const char* what, const Style& s
 }
 
 double importance(const HeadReport& report, const interpret::HeadSummary& head) {
-  return report.ablated != 0 ? head.divergence : head.estimate;
+  return report.disabled_images != 0 ? head.divergence : head.estimate;
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ std::string importance_svg(const HeadReport& report) {
       },
       [&](const interpret::HeadSummary& head) {
         return formatted("%.4f", importance(report, head)) +
-               (report.ablated != 0 ? " nats" : ", an estimate");
+               (report.disabled_images != 0 ? " nats" : ", an estimate");
       });
 }
 

@@ -66,7 +66,7 @@ void draw_distances(Picture& image, const Box& box, const HeadReport& report) {
 
 /// Measured importance where there is one, else the estimate.
 double importance(const HeadReport& report, const interpret::HeadSummary& head) {
-  return report.ablated != 0 ? head.divergence : head.estimate;
+  return report.disabled_images != 0 ? head.divergence : head.estimate;
 }
 
 void draw_importance(Picture& image, const Box& box, const HeadReport& report) {
@@ -91,9 +91,10 @@ void draw_importance(Picture& image, const Box& box, const HeadReport& report) {
               aligned(Align::kRight));
   }
   draw_layer_numbers(image, box, report.layers);
-  colour_bar(image, {box.x + box.width + 12, box.y, kBarWidth, box.height}, scale,
-             {.title = report.ablated != 0 ? "KL without the head (nats)" : "first-order effect",
-              .format = "%.2g"});
+  colour_bar(
+      image, {box.x + box.width + 12, box.y, kBarWidth, box.height}, scale,
+      {.title = report.disabled_images != 0 ? "KL without the head (nats)" : "first-order effect",
+       .format = "%.2g"});
 }
 
 }  // namespace
@@ -103,18 +104,18 @@ Picture heads_plots(const NamedReport& named) {
   Picture image{blank(3 * kMargin + 2 * panel + kBarWidth + 12,
                       kHeadingHeight + 26 + kPlotHeight + kBottom + kMargin)};
   const HeadReport& report = named.report;
-  draw_heading(
-      image,
-      {"Attention heads", named.model + ", " + std::to_string(report.images) +
-                              " images, importance measured on " + std::to_string(report.ablated)},
-      kMargin);
+  draw_heading(image,
+               {"Attention heads", named.model + ", " + std::to_string(report.images) +
+                                       " images, importance measured on " +
+                                       std::to_string(report.disabled_images)},
+               kMargin);
   const size_t top = kHeadingHeight + 26;
   const Box left{kMargin + kLeft, top, kPlotWidth, kPlotHeight};
   const Box right{2 * kMargin + panel + kLeft, top, kPlotWidth, kPlotHeight};
   draw_text(image, "Mean attention distance (pixels), a dot per head", static_cast<double>(left.x),
             top - 12.0, kLabel);
   draw_distances(image, left, report);
-  const bool known = report.ablated != 0 || report.estimated != 0;
+  const bool known = report.disabled_images != 0 || report.estimated != 0;
   draw_text(image,
             known ? "Importance, heads down, layers across"
                   : "Importance was not measured (--importance-images 0)",

@@ -29,8 +29,8 @@ std::string table_line(const HeadReport& report, const HeadSummary& head) {
   line += padded(formatted("%.2f", head.entropy), 9);
   line += padded(formatted("%.1f%%", 100.0 * head.prefix_mass), 9);
   line += "  " + fit(pattern, kPatternWidth) + padded(formatted("%.2f", head.pattern.score), 5);
-  line += padded(measured(report.ablated, "%.4f", head.divergence), 10);
-  line += padded(measured(report.ablated, "%.1f%%", 100.0 * head.flips), 8);
+  line += padded(measured(report.disabled_images, "%.4f", head.divergence), 10);
+  line += padded(measured(report.disabled_images, "%.1f%%", 100.0 * head.flips), 8);
   line += padded(measured(report.estimated, "%.4f", head.estimate), 10);
   const std::string notes = notes_on(report, head);
   return line + (notes.empty() ? "" : "  " + notes) + "\n";
@@ -60,7 +60,7 @@ std::string heads_table(const NamedReport& named) {
   const HeadReport& report = named.report;
   std::string text = printable(named.model) + ": " + std::to_string(report.layers) + " layers of " +
                      std::to_string(report.heads) + " heads, " + images_text(report.images) +
-                     ", importance measured on " + std::to_string(report.ablated) + "\n\n";
+                     ", importance measured on " + std::to_string(report.disabled_images) + "\n\n";
   text +=
       "  head   distance  entropy   prefix  pattern             score        KL   top-1  "
       "estimate\n";
@@ -87,8 +87,8 @@ std::string heads_csv(const NamedReport& named) {
     text += std::to_string(head.id.layer) + "," + std::to_string(head.id.head);
     text += number(head.distance) + number(head.entropy) + number(head.prefix_mass);
     text += ",\"" + interpret::describe(head.pattern, report.layout) + "\"";
-    text += number(head.pattern.score) + known(report.ablated, head.divergence) +
-            known(report.ablated, head.flips) + known(report.ablated, head.change) +
+    text += number(head.pattern.score) + known(report.disabled_images, head.divergence) +
+            known(report.disabled_images, head.flips) + known(report.disabled_images, head.change) +
             known(report.estimated, head.estimate);
     text += std::string(head.dead ? ",true," : ",false,") + like + "\n";
   }
@@ -101,7 +101,7 @@ std::string heads_json(const NamedReport& named) {
             {"layers", report.layers},
             {"heads_per_layer", report.heads},
             {"images", report.images},
-            {"images_ablated", report.ablated},
+            {"images_with_heads_disabled", report.disabled_images},
             {"skipped", Json(named.skipped.counts())},
             {"heads", Json::array()},
             {"duplicates", Json::array()}};
@@ -115,7 +115,7 @@ std::string heads_json(const NamedReport& named) {
               {{"kind", to_string(head.pattern.kind)},
                {"name", interpret::describe(head.pattern, report.layout)},
                {"score", head.pattern.score}}}};
-    if (report.ablated != 0) {
+    if (report.disabled_images != 0) {
       one["kl"] = head.divergence;
       one["top1_changed"] = head.flips;
       one["largest_change"] = head.change;

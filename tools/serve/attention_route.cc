@@ -22,17 +22,19 @@ struct Look {
   std::shared_ptr<Exchange> exchange;  ///< its request may hold the bytes of the image
   Inputs inputs;
   Form form = Form::kPicture;
+  MapMethod method = MapMethod::kAttention;
   MapSettings map;
+  std::vector<std::string> targets;     ///< classes that relevance explains; empty: the answer
   std::vector<text::WordLabel> labels;  ///< empty: the model's own classes
   Reply reply;
 };
 
 /// The projection of a two-tower model is stored as a classifier, but its outputs are not classes:
 /// the labels of a request are.
-bool can_explain(const ServedModel& model, size_t labels = 0) {
+bool explains(const ServedModel& model, size_t labels = 0) {
   ModelConfig config = model.classifier.config();
   if (labels != 0) config.head.classes = labels;
-  return (labels != 0 || model.classes() != 0) && explainable(config);
+  return (labels != 0 || model.classes() != 0) && explainable(config, model.merge_tokens());
 }
 
 Form read_form(const std::string& text) {
@@ -43,20 +45,30 @@ Form read_form(const std::string& text) {
 }
 
 MapMethod read_method(const std::string& text) {
-  if (text == "relevance") return MapMethod::kRelevance;
-  if (text == "attention") return MapMethod::kAttention;
-  if (text == "rollout") return MapMethod::kRollout;
-  fail_request(400, "'method' is '", text, "', expected relevance, attention or rollout");
+  if (const auto method = enum_named<MapMethod>(text)) return *method;
+  fail_request(400, "'method' is '", text, "', expected ", list_of_names<MapMethod>());
 }
 
-MapSettings read_map(const Request& request, const Json& fields, bool can_explain) {
+/// The picture of a class is one of relevance, as with --class of vit attention.
+MapMethod choose_method(const Request& request, const Json& fields, const ServedModel& model,
+                        const Look& work) {
+  const auto given = [&](const char* name) { return setting(request, fields, name); };
+  const bool explained = explains(model, work.labels.size());
+  const bool of_class = work.form == Form::kPicture && !work.targets.empty();
+  MapMethod method = explained || of_class ? MapMethod::kRelevance : MapMethod::kAttention;
+  if (given("layer") || given("head") || given("query")) method = MapMethod::kAttention;
+  if (const auto text = given("method")) method = read_method(*text);
+  if (method != MapMethod::kRelevance || explained) return method;
+  if (model.merge_tokens() != 0)
+    fail_request(422, "relevance needs a gradient for each patch, which merged patches do not ",
+                 "have; this service merges tokens (--merge-tokens ", model.merge_tokens(),
+                 "), expected the method attention or rollout");
+  fail_request(422, "class relevance is not defined for this model");
+}
+
+MapSettings read_map(const Request& request, const Json& fields) {
   MapSettings map;
   const auto given = [&](const char* name) { return setting(request, fields, name); };
-  map.method = can_explain ? MapMethod::kRelevance : MapMethod::kAttention;
-  if (given("layer") || given("head") || given("query")) map.method = MapMethod::kAttention;
-  if (const auto text = given("method")) map.method = read_method(*text);
-  if (map.method == MapMethod::kRelevance && !can_explain)
-    fail_request(422, "class relevance is not defined for this model");
   if (const auto text = given("layer")) {
     map.layer = to_number<long>(*text);
     if (!map.layer) fail_request(400, "'layer' is '", *text, "', expected a whole number");
@@ -73,14 +85,16 @@ MapSettings read_map(const Request& request, const Json& fields, bool can_explai
                    "', expected cls, distillation, register:N, mean, pool, ROW,COL or x:PX,y:PX");
     }
   }
-  if (const auto text = given("class"); text && !text->empty()) map.targets = {*text};
   return map;
 }
 
-Reply picture(const ServedModel& model, const ImageAnalysis& analysis, const MapSettings& map) {
-  const Explainer* explainer = map.method == MapMethod::kRelevance ? &model.explainer() : nullptr;
+Reply picture(const ServedModel& model, const ImageAnalysis& analysis, const Look& work) {
+  const bool relevance = work.method == MapMethod::kRelevance;
+  const Explainer* explainer = relevance ? &model.explainer() : nullptr;
   try {
-    const MapSheet sheet = make_maps(model.classifier, analysis, map, explainer);
+    MapSettings map = work.map;
+    if (relevance) map.classes = find_classes(model.classifier, work.targets);
+    const MapSheet sheet = make_maps(model.classifier, analysis, work.method, map, explainer);
     return {.body = encode_picture(draw_maps(model.name, analysis, sheet, {}), ".png"),
             .content_type = "image/png"};
   } catch (const Error& error) {
@@ -92,14 +106,13 @@ void draw(const ServedModel& model, Runner& runner, const patch::Image& image, L
   const std::string& name = work.inputs.images.front().name;
   const ImageAnalysis analysis = analyze_decoded(model.classifier, runner, name, image);
   if (work.form == Form::kPicture) {
-    work.reply = picture(model, analysis, work.map);
+    work.reply = picture(model, analysis, work);
     return;
   }
-  const bool explains = can_explain(model);
   const ExplorerInput explorer{
       model.classifier, analysis,
-      explains ? relevance_of_answers(model.classifier, model.explainer(), analysis)
-               : std::vector<ClassRelevance>()};
+      explains(model) ? relevance_of_answers(model.classifier, model.explainer(), analysis)
+                      : std::vector<ClassRelevance>()};
   if (work.form == Form::kPage)
     work.reply = {.body = explorer_page(explorer), .content_type = "text/html; charset=utf-8"};
   else
@@ -131,7 +144,10 @@ void answer_attention(const Call& call) {
   work->form = read_form(setting(request, fields, "format").value_or("png"));
   work->labels = read_labels(request, fields, call.context.settings.most_texts);
   if (!work->labels.empty()) model->need_words();
-  work->map = read_map(request, fields, can_explain(*model, work->labels.size()));
+  if (const auto text = setting(request, fields, "class"); text && !text->empty())
+    work->targets = {*text};
+  work->method = choose_method(request, fields, *model, *work);
+  work->map = read_map(request, fields);
   const Context context = call.context;
   run_images(call, {.model = model,
                     .count = 1,

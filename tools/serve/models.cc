@@ -48,8 +48,9 @@ const Words& ServedModel::need_words() const {
 }
 
 const Explainer& ServedModel::explainer() const {
-  std::call_once(once_,
-                 [&] { explainer_ = std::make_unique<const Explainer>(settings_, classifier); });
+  std::call_once(once_, [&] {
+    explainer_ = std::make_unique<const Explainer>(load_network(settings_, classifier));
+  });
   return *explainer_;
 }
 

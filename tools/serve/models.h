@@ -22,6 +22,8 @@ class ServedModel {
 
   /// Its own classes; 0 for a two-tower model, whose classes each request names.
   size_t classes() const { return two_towers_ ? 0 : classifier.config().head.classes; }
+  /// Tokens merged after each layer.
+  size_t merge_tokens() const { return settings_.classifier.merge_tokens; }
   /// Null if it reads no text.
   const Words* words() const { return words_.get(); }
   /// As words(). Throws a StatusError (422) that says why it reads none.

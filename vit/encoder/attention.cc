@@ -83,10 +83,13 @@ void combine_probabilities(const Differential& differential, size_t heads, Matri
     }
 }
 
-void clear_heads(std::span<const size_t> heads, size_t head_width, MatrixView context) {
-  for (const size_t head : heads)
-    for (size_t r = 0; r < context.rows; ++r)
-      std::fill_n(context.row(r) + head * head_width, head_width, 0.0f);
+void clear_heads(const AttentionInput& input, size_t heads, MatrixView context) {
+  const size_t width = context.cols / heads;
+  for (const size_t head : input.disabled_heads) {
+    if (head < input.first_head || head - input.first_head >= heads) continue;
+    const MatrixView own = context.col_range((head - input.first_head) * width, width);
+    for (size_t r = 0; r < own.rows; ++r) std::ranges::fill(own.row_span(r), 0.0f);
+  }
 }
 
 AttentionCall make_call(const Attention& a, const Projections& p, const AttentionMask& mask,
@@ -151,7 +154,7 @@ void attend(const Attention& a, const AttentionInput& input, const Resources& re
     call.values = input.cache->values();
   }
   const MatrixView context = weigh(a, call, input.probabilities, resources);
-  clear_heads(input.disabled_heads, context.cols / a.heads, context);
+  clear_heads(input, a.heads, context);
   normalize(a.output_norm, context, context, execution);
   apply(a.project, context, y, epilogue, execution.pool);
 }

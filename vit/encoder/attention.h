@@ -61,7 +61,8 @@ struct AttentionInput {
   AttentionMask mask{};
   KeyValueCache* cache = nullptr;            ///< self-attention over the tokens seen so far
   MatrixView probabilities{};                ///< [H·queries, keys], filled if not empty
-  std::span<const size_t> disabled_heads{};  ///< heads whose output is zero
+  std::span<const size_t> disabled_heads{};  ///< heads whose output is zero, numbered from …
+  size_t first_head = 0;                     ///< … this one; those of other branches do not count
 };
 
 /// y = epilogue(W_O · concat(heads)), one row per query. The workspace must have room for

@@ -1,6 +1,5 @@
 #include "vit/encoder/block.h"
 
-#include <algorithm>
 #include <cassert>
 
 namespace vit {
@@ -27,18 +26,6 @@ MatrixView needed_rows(const BlockInput& input, MatrixView x) {
   return input.needed_tokens == 0 ? x : x.row_range(0, input.needed_tokens);
 }
 
-/// Those of `heads` that belong to a branch, counted from its first head.
-std::vector<size_t> heads_of_branch(std::span<const size_t> heads, const Block& block,
-                                    size_t branch) {
-  size_t first = 0;
-  for (size_t i = 0; i < branch; ++i) first += block.attention[i].attention.heads;
-  std::vector<size_t> own;
-  for (const size_t head : heads)
-    if (head >= first && head - first < block.attention[branch].attention.heads)
-      own.push_back(head - first);
-  return own;
-}
-
 /// x += scale · attention(norm(x)); x += scale · mlp(norm(x)).
 MatrixView forward_pre_norm(const Block& block, const BlockInput& input, const Resources& resources,
                             MatrixView x) {
@@ -60,34 +47,31 @@ MatrixView forward_pre_norm(const Block& block, const BlockInput& input, const R
   return needed;
 }
 
-void copy(ConstMatrixView from, MatrixView to) {
-  for (size_t r = 0; r < from.rows; ++r) std::copy_n(from.row(r), from.cols, to.row(r));
-}
-
 /// As above, but several branches read the same x before any of them changes it.
 MatrixView forward_branches(const Block& block, const BlockInput& input, const Resources& resources,
                             MatrixView x) {
   const MatrixView normed = resources.workspace.normed(x.rows, x.cols);
   const MatrixView needed = needed_rows(input, x);
   const MatrixView sum = resources.workspace.update(needed.rows, x.cols);
-  copy(needed, sum);
+  copy_rows(needed, sum);
+  size_t first_head = 0;
   for (size_t i = 0; i < block.attention.size(); ++i) {
     const AttentionBranch& branch = block.attention[i];
     normalize(branch.norm, x, normed, resources.execution);
     AttentionInput attention = self_attention(input, normed, i, block.attention.size());
-    const auto disabled = heads_of_branch(input.disabled_heads, block, i);
-    attention.disabled_heads = disabled;
+    attention.first_head = first_head;
+    first_head += branch.attention.heads;
     attend(branch.attention, attention, resources, sum,
            {.layer_scale = branch.layer_scale, .residual = sum});
   }
-  copy(sum, needed);
+  copy_rows(sum, needed);
   const MatrixView left = normed.row_range(0, needed.rows);
   for (const MlpBranch& branch : block.mlp) {
     normalize(branch.norm, needed, left, resources.execution);
     feed_forward(branch.mlp, left, resources, sum,
                  {.layer_scale = branch.layer_scale, .residual = sum});
   }
-  copy(sum, needed);
+  copy_rows(sum, needed);
   return needed;
 }
 

@@ -26,13 +26,14 @@ MatrixView run_layer(const Layer& at, BlockInput input, const Resources& resourc
   if (taps->attention) input.probabilities = probabilities_of(block, tokens.rows, buffer);
   tokens = forward(block, input, resources, tokens);
   if (taps->attention) taps->attention(layer, input.probabilities);
+  if (taps->merged && input.merge != nullptr) taps->merged(layer, input.merge->merged());
   if (taps->block) taps->block(layer, tokens);
   return tokens;
 }
 
 /// How many tokens the last layer must update; 0: all.
 size_t needed_of_last(const EncoderInput& input, size_t tokens, const EncoderTaps* taps) {
-  const bool observed = taps != nullptr && (taps->attention || taps->block);
+  const bool observed = taps != nullptr && (taps->attention || taps->merged || taps->block);
   const bool by_head = !input.mask.bias.empty() && input.mask.bias.rows != tokens;
   const bool masked = input.mask.causal || by_head;
   return observed || masked || input.needed_tokens >= tokens ? 0 : input.needed_tokens;
@@ -42,9 +43,9 @@ size_t needed_of_last(const EncoderInput& input, size_t tokens, const EncoderTap
 
 MatrixView encode(const Encoder& encoder, MatrixView tokens, const Resources& resources,
                   const EncoderTaps* taps, const EncoderInput& input) {
-  assert(input.merge == nullptr || (!input.mask.any() && input.first_layer == 0));
+  assert(input.merge == nullptr || !input.mask.any());
   assert(input.disabled_heads.empty() || input.disabled_heads.size() == encoder.blocks.size());
-  if (input.merge != nullptr) input.merge->start(tokens.rows);
+  if (input.merge != nullptr && input.first_layer == 0) input.merge->start(tokens.rows);
   for (size_t layer = input.first_layer; layer < encoder.blocks.size(); ++layer) {
     BlockInput block{.mask = input.mask, .merge = input.merge};
     // Before the first merge all sizes are 1, and their logarithms add nothing.

@@ -22,6 +22,8 @@ struct EncoderTaps {
   /// Softmax output of a layer, [H·T, T]: queries of head 0, then of head 1, … In layers with
   /// several attention branches, the heads of the branches follow one another.
   std::function<void(size_t layer, ConstMatrixView attention)> attention;
+  /// Where tokens merge: what became of them up to here. Called after `attention`, before `block`.
+  std::function<void(size_t layer, const MergedTokens& merged)> merged;
   /// Tokens after a layer, [T, D].
   std::function<void(size_t layer, ConstMatrixView tokens)> block;
 };
@@ -40,7 +42,9 @@ struct EncoderInput {
   /// Reads the tokens [T, D] after each layer but the last, for a head that needs them. Unlike a
   /// tap it leaves the last layer free to compute the needed tokens only.
   std::function<void(size_t layer, ConstMatrixView tokens)> read_layer{};
-  size_t first_layer = 0;  ///< earlier layers are skipped: `tokens` are what enters this one
+  /// Earlier layers are skipped: `tokens` are what enters this one, and `merge` is resumed with
+  /// what they merged.
+  size_t first_layer = 0;
 };
 
 /// Replaces tokens [T, D] by their encodings, in place. Returns the rows that are up to date, at

@@ -34,18 +34,24 @@ float merge_rows(std::span<const float> from, float from_size, std::span<float> 
 }  // namespace
 
 void TokenMerge::start(size_t tokens) {
-  sizes_.assign(tokens, 1.0f);
+  merged_.sizes.assign(tokens, 1.0f);
   key_bias_.assign(tokens, 0.0f);
-  sources_.resize(tokens);
-  std::iota(sources_.begin(), sources_.end(), 0u);
+  merged_.sources.resize(tokens);
+  std::iota(merged_.sources.begin(), merged_.sources.end(), 0u);
+}
+
+void TokenMerge::resume(const MergedTokens& merged) {
+  merged_ = merged;
+  set_key_bias();
 }
 
 MatrixView TokenMerge::merge(ConstMatrixView keys, size_t heads, MatrixView tokens, Isa isa) {
-  assert(keys.rows == tokens.rows && sizes_.size() == tokens.rows);
+  std::vector<float>& sizes = merged_.sizes;
+  assert(keys.rows == tokens.rows && sizes.size() == tokens.rows);
   match(average_keys(keys, heads), isa);
   for (const Pair& pair : pairs_)
-    sizes_[pair.into] = merge_rows(tokens.row_span(pair.from), sizes_[pair.from],
-                                   tokens.row_span(pair.into), sizes_[pair.into]);
+    sizes[pair.into] = merge_rows(tokens.row_span(pair.from), sizes[pair.from],
+                                  tokens.row_span(pair.into), sizes[pair.into]);
   return compact(tokens);
 }
 
@@ -102,16 +108,20 @@ MatrixView TokenMerge::compact(MatrixView tokens) {
       continue;
     }
     if (left != r) std::copy_n(tokens.row(r), tokens.cols, tokens.row(left));
-    sizes_[left] = sizes_[r];
+    merged_.sizes[left] = merged_.sizes[r];
     moved_[r] = static_cast<std::uint32_t>(left++);
   }
   for (const Pair& merged : pairs_) moved_[merged.from] = moved_[merged.into];
-  for (std::uint32_t& source : sources_) source = moved_[source];
-  sizes_.resize(left);
-  key_bias_.resize(left);
-  std::transform(sizes_.begin(), sizes_.end(), key_bias_.begin(),
-                 [](float s) { return std::log(s); });
+  for (std::uint32_t& source : merged_.sources) source = moved_[source];
+  merged_.sizes.resize(left);
+  set_key_bias();
   return tokens.row_range(0, left);
+}
+
+void TokenMerge::set_key_bias() {
+  key_bias_.resize(merged_.sizes.size());
+  std::transform(merged_.sizes.begin(), merged_.sizes.end(), key_bias_.begin(),
+                 [](float s) { return std::log(s); });
 }
 
 }  // namespace vit

@@ -11,6 +11,12 @@
 
 namespace vit {
 
+/// What became of the tokens of a sequence.
+struct MergedTokens {
+  std::vector<float> sizes;            ///< how many original tokens each remaining one represents
+  std::vector<std::uint32_t> sources;  ///< for each original token, the one that now contains it
+};
+
 /// The state of one sequence while it passes through the layers.
 class TokenMerge {
  public:
@@ -19,6 +25,8 @@ class TokenMerge {
 
   /// Starts a new sequence of this many unmerged tokens.
   void start(size_t tokens);
+  /// Goes on with a sequence that earlier layers have merged.
+  void resume(const MergedTokens& merged);
 
   /// Merges within tokens [T, D] whose attention keys are `keys` [T, heads·d]. Tokens alternate
   /// between two sets; each token of the first finds the nearest of the second (cosine of the keys,
@@ -26,12 +34,11 @@ class TokenMerge {
   /// The remaining tokens keep their order and fill the first rows, which are returned.
   MatrixView merge(ConstMatrixView keys, size_t heads, MatrixView tokens, Isa isa = active_isa());
 
-  /// How many original tokens each remaining token represents.
-  std::span<const float> sizes() const { return sizes_; }
+  const MergedTokens& merged() const { return merged_; }
+  std::span<const float> sizes() const { return merged_.sizes; }
   /// Logarithms of the sizes: a merged token receives as much attention as its parts did.
   std::span<const float> key_bias() const { return key_bias_; }
-  /// For each original token, the index of the token that now contains it.
-  std::span<const std::uint32_t> sources() const { return sources_; }
+  std::span<const std::uint32_t> sources() const { return merged_.sources; }
 
  private:
   struct Pair {
@@ -45,12 +52,12 @@ class TokenMerge {
   /// Finds the pairs to merge, in rising order of `from`.
   void match(ConstMatrixView metric, Isa isa);
   MatrixView compact(MatrixView tokens);
+  void set_key_bias();
 
   size_t per_layer_;
   size_t prefix_;
-  std::vector<float> sizes_;
+  MergedTokens merged_;
   std::vector<float> key_bias_;
-  std::vector<std::uint32_t> sources_;
   // Reused from layer to layer.
   Matrix metric_;
   Matrix similarity_;

@@ -3,32 +3,17 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <cstdint>
 
 #include "vit/base/error.h"
+#include "vit/interpret/query.h"
 
 namespace vit::interpret {
 namespace {
 
-void copy_rows(ConstMatrixView from, MatrixView to) {
-  for (size_t r = 0; r < from.rows; ++r) std::copy_n(from.row(r), from.cols, to.row(r));
-}
-
-/// For each original token the merged token that contains it, and the sizes of merged tokens.
-struct Merged {
-  std::vector<std::uint32_t> sources;
-  std::vector<float> sizes;
-
-  bool empty() const { return sources.empty(); }
-  void keep(const TokenMerge& merge) {
-    sources.assign(merge.sources().begin(), merge.sources().end());
-    sizes.assign(merge.sizes().begin(), merge.sizes().end());
-  }
-};
-
 /// Divides the attention of a merged token equally among its parts, because the softmax weighted it
 /// by their number. `first` is the first token that `from` covers.
-void spread(std::span<const float> from, const Merged& merged, size_t first, std::span<float> to) {
+void spread(std::span<const float> from, const MergedTokens& merged, size_t first,
+            std::span<float> to) {
   for (size_t token = first; token < to.size(); ++token) {
     const size_t source = merged.sources[token];
     to[token] = from[source - first] / merged.sizes[source];
@@ -36,7 +21,7 @@ void spread(std::span<const float> from, const Merged& merged, size_t first, std
 }
 
 /// Attention [H·T', T'] between merged tokens to attention between all original ones, [H·T, T].
-void spread_rows(ConstMatrixView from, const Merged& merged, MatrixView to) {
+void spread_rows(ConstMatrixView from, const MergedTokens& merged, MatrixView to) {
   const size_t tokens = to.cols;
   for (size_t r = 0; r < to.rows; ++r)
     spread(from.row_span(r / tokens * from.cols + merged.sources[r % tokens]), merged, 0,
@@ -44,11 +29,11 @@ void spread_rows(ConstMatrixView from, const Merged& merged, MatrixView to) {
 }
 
 /// If the pool attends only to patches, the prefix stays zero.
-Matrix over_all_tokens(ConstMatrixView pooling, const Merged& merged, size_t tokens) {
+Matrix over_all_tokens(ConstMatrixView pooling, const MergedTokens& merged, size_t tokens) {
   Matrix all(pooling.rows, tokens);
-  const size_t known = merged.empty() ? tokens : merged.sizes.size();
-  const size_t first = known - pooling.cols;
-  if (merged.empty())
+  const bool whole = merged.sizes.empty();
+  const size_t first = (whole ? tokens : merged.sizes.size()) - pooling.cols;
+  if (whole)
     copy_rows(pooling, all.view().col_range(first, pooling.cols));
   else
     for (size_t r = 0; r < pooling.rows; ++r)
@@ -75,7 +60,7 @@ void check_finite(const AttentionMaps& maps) {
 
 /// Class layers pool by attention one after the other: the mean of what each gives to the patches.
 /// Column 0 is the class token's.
-void add_class_layer(ConstMatrixView attention, const Merged& merged, AttentionMaps& maps) {
+void add_class_layer(ConstMatrixView attention, const MergedTokens& merged, AttentionMaps& maps) {
   const Matrix all =
       over_all_tokens(attention.col_range(1, attention.cols - 1), merged, maps.tokens());
   if (maps.pooling.empty()) maps.pooling = Matrix(all.rows(), all.cols());
@@ -95,20 +80,21 @@ std::string token_name(const TokenLayout& layout, size_t token) {
   assert(token < layout.tokens());
   if (token >= layout.first_patch()) {
     const size_t patch = token - layout.first_patch();
-    return "patch " + std::to_string(patch / layout.grid.cols) + "," +
-           std::to_string(patch % layout.grid.cols);
+    return describe(Query{.kind = QueryKind::kPatch,
+                          .row = patch / layout.grid.cols,
+                          .col = patch % layout.grid.cols});
   }
   switch (layout.prefix[token]) {
     case PrefixToken::kClass:
-      return "cls";
+      return describe(Query{.kind = QueryKind::kClass});
     case PrefixToken::kDistillation:
-      return "distillation";
+      return describe(Query{.kind = QueryKind::kDistillation});
     case PrefixToken::kRegister:
       break;
   }
   const auto before = layout.prefix.begin() + static_cast<std::ptrdiff_t>(token);
-  return "register " +
-         std::to_string(std::count(layout.prefix.begin(), before, PrefixToken::kRegister));
+  const auto number = std::count(layout.prefix.begin(), before, PrefixToken::kRegister);
+  return describe(Query{.kind = QueryKind::kRegister, .index = static_cast<size_t>(number)});
 }
 
 bool all_finite(std::span<const float> numbers) {
@@ -117,7 +103,6 @@ bool all_finite(std::span<const float> numbers) {
 
 AttentionMaps capture(Runner& runner) {
   const Model& model = runner.model();
-  const auto& merge = runner.workspace().merge;
   AttentionMaps maps;
   maps.layout = token_layout(model.config);
   maps.layers = model.config.encoder.depth;
@@ -126,15 +111,15 @@ AttentionMaps capture(Runner& runner) {
   maps.weights = Matrix(maps.layers * rows, maps.tokens());
 
   ModelTaps taps;
-  Merged merged;  // before the current layer: each layer merges after its attention
+  MergedTokens merged;  // before the current layer: each layer merges after its attention
   taps.encoder.attention = [&](size_t layer, ConstMatrixView attention) {
     const MatrixView to = maps.weights.view().row_range(layer * rows, rows);
-    if (merged.empty())
+    if (merged.sizes.empty())
       copy_rows(attention, to);
     else
       spread_rows(attention, merged, to);
-    if (merge) merged.keep(*merge);
   };
+  taps.encoder.merged = [&](size_t, const MergedTokens& now) { merged = now; };
   taps.pooling = [&](ConstMatrixView pooling) {
     maps.pooling = over_all_tokens(pooling, merged, maps.tokens());
   };

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "vit/base/error.h"
-#include "vit/kernels/gemm.h"
+#include "vit/kernels/multiply.h"
 
 namespace vit::interpret {
 namespace {
@@ -39,7 +39,7 @@ Matrix scatter(ConstMatrixView rows) {
     for (size_t r = 0; r < rows.rows; ++r) turned(c, r) = static_cast<float>(rows(r, c) - mean);
   }
   Matrix products(rows.cols, rows.cols);
-  gemm(turned, turned, Transpose::kYes, products);
+  multiply(turned, turned, products, {.b = Transpose::kYes});
   return products;
 }
 
@@ -73,7 +73,7 @@ Matrix position_similarity(const Model& model) {
   if (positions.empty()) fail("the model has no position embeddings");
   const size_t n = positions.rows();
   Matrix similarity(n, n);
-  gemm(positions, positions, Transpose::kYes, similarity);
+  multiply(positions, positions, similarity, {.b = Transpose::kYes});
   std::vector<float> lengths(n);
   for (size_t i = 0; i < n; ++i) lengths[i] = std::sqrt(similarity(i, i));
   for (size_t i = 0; i < n; ++i)
@@ -98,11 +98,11 @@ FilterComponents principal_components(ConstMatrixView filters, size_t k) {
   orthonormalize(rows);
   constexpr int kIterations = 150;
   for (int i = 0; i < kIterations; ++i) {
-    gemm(rows, products, Transpose::kNo, stretched);
+    multiply(rows, products, stretched);
     std::swap(rows, stretched);
     orthonormalize(rows);
   }
-  gemm(rows, products, Transpose::kNo, stretched);
+  multiply(rows, products, stretched);
   FilterComponents found{.components = std::move(rows), .share = {}};
   for (size_t i = 0; i < k; ++i) {
     const double variance = dot(found.components.view().row_span(i), stretched.view().row_span(i));

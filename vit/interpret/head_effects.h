@@ -17,7 +17,8 @@ struct HeadEffect {
 };
 
 /// Runs the model on runner.pixels(), and again from each head's layer on with that head disabled.
-/// The runner must not merge tokens. Returns [layers·heads] effects.
+/// Returns [layers·heads] effects, also where the runner merges tokens: without the head others may
+/// merge.
 std::vector<HeadEffect> measure_heads(Runner& runner);
 
 /// Compares two outputs of the same model.

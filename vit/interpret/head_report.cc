@@ -58,7 +58,7 @@ void HeadReportBuilder::add_effects(std::span<const HeadEffect> effects) {
     head.change = std::max(head.change, effects[i].change);
     head.flips += effects[i].flips ? 1.0 : 0.0;
   }
-  ++sums_.ablated;
+  ++sums_.disabled_images;
 }
 
 void HeadReportBuilder::add_estimates(std::span<const double> effects) {
@@ -81,10 +81,10 @@ HeadReport HeadReportBuilder::report() const {
     head.entropy = mean_of(head.entropy, report.images);
     head.prefix_mass = mean_of(head.prefix_mass, report.images);
     head.pattern = recognize(attention.view().row_range(i * tokens, tokens), report.layout);
-    head.divergence = mean_of(head.divergence, report.ablated);
-    head.flips = mean_of(head.flips, report.ablated);
+    head.divergence = mean_of(head.divergence, report.disabled_images);
+    head.flips = mean_of(head.flips, report.disabled_images);
     head.estimate = mean_of(head.estimate, report.estimated);
-    head.dead = report.ablated > 0 && head.change < kDeadChange;
+    head.dead = report.disabled_images > 0 && head.change < kDeadChange;
   }
   report.duplicates = find_duplicates(divided(similarity_, report.images), report.heads);
   return report;

@@ -29,7 +29,7 @@ struct HeadReport {
   size_t layers = 0;
   size_t heads = 0;
   size_t images = 0;
-  size_t ablated = 0;                  ///< images on which importance was measured
+  size_t disabled_images = 0;          ///< on which importance was measured, by disabling heads
   size_t estimated = 0;                ///< images on which it was estimated
   std::vector<HeadSummary> summaries;  ///< [layers·heads]
   std::vector<Duplicate> duplicates;

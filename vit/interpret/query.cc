@@ -117,24 +117,23 @@ std::vector<float> query_weights(const Query& query, const TokenLayout& layout) 
 }
 
 std::string describe(const Query& query) {
-  const auto whole = [](double number) { return std::to_string(std::lround(number)); };
+  const std::string name(to_string(query.kind));
   switch (query.kind) {
-    case QueryKind::kClass:
-      return "cls";
-    case QueryKind::kDistillation:
-      return "distillation";
     case QueryKind::kRegister:
-      return "register " + std::to_string(query.index);
+      return name + " " + std::to_string(query.index);
     case QueryKind::kPatch:
-      return "patch " + std::to_string(query.row) + "," + std::to_string(query.col);
+      return name + " " + std::to_string(query.row) + "," + std::to_string(query.col);
     case QueryKind::kPixel:
-      return "x:" + whole(query.x) + ",y:" + whole(query.y);
+      return "x:" + std::to_string(std::lround(query.x)) +
+             ",y:" + std::to_string(std::lround(query.y));
     case QueryKind::kMean:
-      return "mean of the patches";
+      return name + " of the patches";
+    case QueryKind::kClass:
+    case QueryKind::kDistillation:
     case QueryKind::kPool:
-      return "pool";
+      break;
   }
-  return {};
+  return name;
 }
 
 }  // namespace vit::interpret

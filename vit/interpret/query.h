@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "vit/base/enum_names.h"
 #include "vit/base/recipe.h"
 #include "vit/interpret/attention_maps.h"
 
@@ -19,6 +20,16 @@ enum class QueryKind {
   kMean,      ///< all patches, equally
   kPool,      ///< the query of the attention pool
 };
+constexpr auto enum_names(QueryKind) {
+  using enum QueryKind;
+  return std::to_array<EnumName<QueryKind>>({{kClass, "cls"},
+                                             {kDistillation, "distillation"},
+                                             {kRegister, "register"},
+                                             {kPatch, "patch"},
+                                             {kPixel, "pixel"},
+                                             {kMean, "mean"},
+                                             {kPool, "pool"}});
+}
 
 struct Query {
   QueryKind kind = QueryKind::kClass;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vit/kernels/gemm.h"
+#include "vit/kernels/multiply.h"
 
 namespace vit::interpret {
 
@@ -15,7 +15,7 @@ Matrix head_similarity(const AttentionMaps& maps) {
   const float mean = 1.0f / static_cast<float>(tokens);
   for (size_t i = 0; i < centred.size(); ++i) centred.data()[i] = maps.weights.data()[i] - mean;
   Matrix products(count, count);
-  gemm(centred, centred, Transpose::kYes, products);
+  multiply(centred, centred, products, {.b = Transpose::kYes});
 
   Matrix similarity(count, count);
   for (size_t a = 0; a < count; ++a)

@@ -70,9 +70,4 @@ void gemm(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
               product.beta, c.data, narrow(c.stride));
 }
 
-void gemm(ConstMatrixView a, ConstMatrixView b, Transpose transpose_b, MatrixView c, float alpha,
-          float beta) {
-  gemm(a, b, c, {.a = Transpose::kNo, .b = transpose_b, .alpha = alpha, .beta = beta});
-}
-
 }  // namespace vit

@@ -1,5 +1,6 @@
-/// General matrix product through OpenBLAS, for interpretation and tests: one call at a time in the
-/// whole process. The layers of a running model use linear.h, training uses multiply.h.
+/// General matrix product through OpenBLAS, one call at a time in the whole process: in double
+/// precision for tests of gradients, in single precision for comparison with our own kernels. The
+/// layers of a running model use linear.h; training, merging and interpretation use multiply.h.
 #pragma once
 
 #include "vit/base/matrix.h"
@@ -8,14 +9,10 @@ namespace vit {
 
 enum class Transpose { kNo, kYes };
 
-/// c = alpha · a · op(b) + beta · c, on the calling thread. Strided views are read in place.
-void gemm(ConstMatrixView a, ConstMatrixView b, Transpose transpose_b, MatrixView c,
-          float alpha = 1.0f, float beta = 0.0f);
-
 /// What numbers are rounded to before they are multiplied; sums are floats.
 enum class Operands { kF32, kBf16 };
 
-/// c = alpha · op(a) · op(b) + beta · c.
+/// c = alpha · op(a) · op(b) + beta · c, on the calling thread. Strided views are read in place.
 struct Product {
   Transpose a = Transpose::kNo;
   Transpose b = Transpose::kNo;
@@ -23,9 +20,8 @@ struct Product {
   double beta = 0.0;
   Operands operands = Operands::kF32;  ///< of multiply() on floats; others ignore it
 };
-void gemm(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product& product);
-/// The same in double precision, for tests of gradients.
+void gemm(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product& product = {});
 void gemm(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
-          BasicMatrixView<double> c, const Product& product);
+          BasicMatrixView<double> c, const Product& product = {});
 
 }  // namespace vit

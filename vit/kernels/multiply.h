@@ -1,5 +1,6 @@
 /// Matrix products in which both sides change from call to call, on the kernels of this machine:
-/// what training and token merging multiply with. For weights that stay, linear.h packs them once.
+/// what training, token merging and interpretation multiply with. For weights that stay, linear.h
+/// packs them once.
 #pragma once
 
 #include "vit/kernels/cpu.h"

@@ -19,6 +19,11 @@ void normalize_row(const IsaKernels& kernels, const Norm& norm, const float* x, 
 
 }  // namespace
 
+void copy_rows(ConstMatrixView from, MatrixView to) {
+  assert(from.rows == to.rows && from.cols == to.cols);
+  for (size_t r = 0; r < from.rows; ++r) std::copy_n(from.row(r), from.cols, to.row(r));
+}
+
 void normalize(const Norm& norm, ConstMatrixView x, MatrixView y, const Execution& execution) {
   assert(x.rows == y.rows && x.cols == y.cols);
   if (norm.identity()) {

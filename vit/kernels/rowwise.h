@@ -11,6 +11,9 @@
 
 namespace vit {
 
+/// to = from, of the same size.
+void copy_rows(ConstMatrixView from, MatrixView to);
+
 /// Weights of a layer norm, or of an RMS norm (no bias). Without weights it changes nothing.
 struct Norm {
   NormKind kind = NormKind::kLayerNorm;

@@ -34,6 +34,15 @@ struct ModelTaps {
   ClassLayerTap class_layer;
 };
 
+/// What entered each layer of a forward pass, from which another pass can go on.
+struct ForwardRecord {
+  struct Layer {
+    Matrix tokens;          ///< [T, D]
+    MergedTokens merged{};  ///< by the layers before; empty where tokens do not merge
+  };
+  std::vector<Layer> layers;
+};
+
 /// Every activation of one image in a forward pass. Runner owns one.
 struct ModelWorkspace {
   /// With `merge_tokens` tokens fewer after each layer, see vit/encoder/merge.h. Throws an Error if

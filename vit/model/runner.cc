@@ -1,6 +1,7 @@
 #include "vit/model/runner.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "patch/patchify.h"
 #include "patch/recipe.h"
@@ -82,7 +83,8 @@ struct Runner::State {
   }
 
   /// workspace.pixels to tokens after the last block.
-  MatrixView encode(size_t needed, const ModelTaps* taps) {
+  MatrixView encode(size_t needed, const ModelTaps* taps, ForwardRecord* record = nullptr) {
+    if (record != nullptr) record->layers.clear();
     const EmbeddingConfig& embedding = model.config.embedding;
     if (taps != nullptr && taps->pixels) taps->pixels(workspace.pixels);
     patch::patchify(workspace.pixels, embedding.image_width, embedding.patch_height,
@@ -90,20 +92,45 @@ struct Runner::State {
     patch::apply_stem(model.embedding.stem, workspace.patches, workspace.stem, execution);
     patch::embed(model.embedding, workspace.patches, workspace.tokens, execution);
     if (taps != nullptr && taps->tokens) taps->tokens(workspace.tokens);
+    if (record != nullptr) record->layers.push_back({.tokens = copy_of(workspace.tokens)});
     return vit::encode(model.encoder, workspace.tokens, resources(),
                        taps == nullptr ? nullptr : &taps->encoder,
                        {.merge = merge(),
                         .needed_tokens = needed,
                         .disabled_heads = disabled_heads,
-                        .read_layer = layer_reader()});
+                        .read_layer = layer_reader(record)});
   }
 
-  /// For a head that reads more than the last layer.
-  std::function<void(size_t, ConstMatrixView)> layer_reader() {
-    if (model.head.layers == 1) return {};
-    return [this](size_t layer, ConstMatrixView tokens) {
+  /// For a head that reads more than the last layer, and for a record.
+  std::function<void(size_t, ConstMatrixView)> layer_reader(ForwardRecord* record = nullptr) {
+    if (model.head.layers == 1 && record == nullptr) return {};
+    return [this, record](size_t layer, ConstMatrixView tokens) {
       read_layer(model.head, {layer, tokens, sizes()}, resources(), workspace.head);
+      if (record == nullptr) return;
+      record->layers.push_back({.tokens = copy_of(tokens)});
+      if (workspace.merge) record->layers.back().merged = workspace.merge->merged();
     };
+  }
+
+  /// Tokens after the last block, from those that entered layer `first`.
+  MatrixView resume(size_t first, const ForwardRecord& record,
+                    std::span<const std::vector<size_t>> disabled) {
+    // What another pass left of these layers was without a head of theirs.
+    for (size_t layer = 0; layer < first; ++layer) {
+      const ForwardRecord::Layer& after = record.layers[layer + 1];
+      read_layer(model.head, {layer, after.tokens, after.merged.sizes}, resources(),
+                 workspace.head);
+    }
+    const ForwardRecord::Layer& from = record.layers[first];
+    const MatrixView tokens = workspace.tokens.view().row_range(0, from.tokens.rows());
+    copy_rows(from.tokens, tokens);
+    if (workspace.merge) workspace.merge->resume(from.merged);
+    return vit::encode(model.encoder, tokens, resources(), nullptr,
+                       {.merge = merge(),
+                        .needed_tokens = needed_tokens(model.head),
+                        .disabled_heads = disabled,
+                        .read_layer = layer_reader(),
+                        .first_layer = first});
   }
 
   /// Tokens after the last block to `output`.
@@ -144,14 +171,12 @@ Runner::~Runner() = default;
 Runner::Runner(Runner&&) noexcept = default;
 Runner& Runner::operator=(Runner&&) noexcept = default;
 
-MatrixView Runner::encode(const Image& image, const ModelTaps* taps) {
-  prepare(image);
-  return encode(taps);
+MatrixView Runner::encode(const Image& image) {
+  return encode(image, nullptr);
 }
 
-std::span<const float> Runner::logits(const Image& image, const ModelTaps* taps) {
-  prepare(image);
-  return logits(taps);
+std::span<const float> Runner::logits(const Image& image) {
+  return logits(image, nullptr);
 }
 
 std::vector<float> Runner::features(const Image& image, FeatureKind kind) {
@@ -169,13 +194,12 @@ MatrixView Runner::pixels() {
   return state_->workspace.pixels;
 }
 
-MatrixView Runner::encode(const ModelTaps* taps) {
-  return state_->encode(0, taps);
+MatrixView Runner::encode() {
+  return state_->encode(0, nullptr);
 }
 
-std::span<const float> Runner::logits(const ModelTaps* taps) {
-  state_->answer(state_->encode(needed_tokens(state_->model.head), taps), taps);
-  return state_->output;
+std::span<const float> Runner::logits() {
+  return logits(static_cast<const ModelTaps*>(nullptr));
 }
 
 std::vector<float> Runner::features(FeatureKind kind) {
@@ -190,21 +214,55 @@ std::vector<float> Runner::features(FeatureKind kind) {
   return features;
 }
 
-void Runner::set_pool(ThreadPool* pool) {
-  state_->execution.pool = pool;
+ConstMatrixView Runner::patches() const {
+  return state_->workspace.patches;
+}
+const Recipe& Runner::recipe() const {
+  return state_->recipe;
 }
 
 const Model& Runner::model() const {
   return state_->model;
 }
-const Recipe& Runner::recipe() const {
-  return state_->recipe;
+
+void Runner::set_pool(ThreadPool* pool) {
+  state_->execution.pool = pool;
 }
-const Execution& Runner::execution() const {
-  return state_->execution;
+
+MatrixView Runner::encode(const Image& image, const ModelTaps* taps) {
+  prepare(image);
+  return encode(taps);
 }
-ModelWorkspace& Runner::workspace() {
-  return state_->workspace;
+
+MatrixView Runner::encode(const ModelTaps* taps) {
+  return state_->encode(0, taps);
+}
+
+std::span<const float> Runner::logits(const Image& image, const ModelTaps* taps) {
+  prepare(image);
+  return logits(taps);
+}
+
+std::span<const float> Runner::logits(const ModelTaps* taps) {
+  state_->answer(state_->encode(needed_tokens(state_->model.head), taps), taps);
+  return state_->output;
+}
+
+std::span<const float> Runner::logits(ForwardRecord& record) {
+  State& s = *state_;
+  s.answer(s.encode(needed_tokens(s.model.head), nullptr, &record), nullptr);
+  return s.output;
+}
+
+std::span<const float> Runner::resume_without(HeadId head, const ForwardRecord& record) {
+  State& s = *state_;
+  assert(record.layers.size() == s.model.config.encoder.depth);
+  auto disabled = heads_by_layer({head}, s.model.config.encoder);
+  for (size_t layer = 0; layer < s.disabled_heads.size(); ++layer)
+    disabled[layer].insert(disabled[layer].end(), s.disabled_heads[layer].begin(),
+                           s.disabled_heads[layer].end());
+  s.answer(s.resume(head.layer, record, disabled), nullptr);
+  return s.output;
 }
 
 }  // namespace vit

@@ -15,10 +15,9 @@
 namespace vit {
 
 class ThreadPool;
-struct Execution;
+struct ForwardRecord;
 struct Model;
 struct ModelTaps;
-struct ModelWorkspace;
 
 using patch::Image;
 using patch::read_image;
@@ -31,18 +30,17 @@ struct RunOptions {
 
 /// Owns every buffer of a forward pass; after the first image nothing is allocated. Use one Runner
 /// per thread. The model must outlive it. Results are the same to the bit on any number of workers.
+/// Classifier::runner() makes one.
 class Runner {
  public:
-  /// Throws an Error if the model cannot merge tokens or has no such heads.
-  Runner(const Model& model, const Recipe& recipe, const RunOptions& options = {});
   ~Runner();
   Runner(Runner&&) noexcept;
   Runner& operator=(Runner&&) noexcept;
 
   /// All tokens after the last block, [T, D], valid until the next call.
-  MatrixView encode(const Image& image, const ModelTaps* taps = nullptr);
+  MatrixView encode(const Image& image);
   /// Logits, or features where the model has no classifier, valid until the next call.
-  std::span<const float> logits(const Image& image, const ModelTaps* taps = nullptr);
+  std::span<const float> logits(const Image& image);
   /// Throws an Error if the model has no such tokens.
   std::vector<float> features(const Image& image, FeatureKind kind);
 
@@ -52,18 +50,34 @@ class Runner {
   MatrixView pixels();
 
   // As above, on pixels().
-  MatrixView encode(const ModelTaps* taps = nullptr);
-  std::span<const float> logits(const ModelTaps* taps = nullptr);
+  MatrixView encode();
+  std::span<const float> logits();
   std::vector<float> features(FeatureKind kind);
 
+  /// [N, 3·P·P]: the pixels as the last forward pass cut them.
+  ConstMatrixView patches() const;
+  const Recipe& recipe() const;
+
+  // For the modules of this library: vit/model/model.h says what goes in here.
+
+  /// Throws an Error if the model cannot merge tokens or has no such heads.
+  Runner(const Model& model, const Recipe& recipe, const RunOptions& options = {});
+  const Model& model() const;
   /// Workers that share the images to come; null: the calling thread alone.
   void set_pool(ThreadPool* pool);
 
-  const Model& model() const;
-  const Recipe& recipe() const;
-  // For modules of this library that look inside a forward pass.
-  const Execution& execution() const;
-  ModelWorkspace& workspace();
+  /// Observed passes; null: not observed.
+  MatrixView encode(const Image& image, const ModelTaps* taps);
+  MatrixView encode(const ModelTaps* taps);
+  std::span<const float> logits(const Image& image, const ModelTaps* taps);
+  std::span<const float> logits(const ModelTaps* taps);
+
+  /// As logits(). `record` is then what resume_without() needs.
+  std::span<const float> logits(ForwardRecord& record);
+  /// The logits of the recorded pass with one more head disabled. Only its layer and those after it
+  /// are computed; tokens merge anew in them. The same to the bit as a Runner with that head
+  /// disabled gives.
+  std::span<const float> resume_without(HeadId head, const ForwardRecord& record);
 
  private:
   struct State;

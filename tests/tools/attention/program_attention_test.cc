@@ -288,10 +288,11 @@ TEST(Attention, NamesWhatThereIs) {
   EXPECT_EQ(message("timm_vit", {"--query", "distillation"}),
             "vit: query 'distillation': the model has no such token, it has cls and 4x4 patches\n");
   EXPECT_EQ(message("hf_vit", {"--method", "relevance", "--class", "bird"}),
-            "vit: class 'bird': ViTForImageClassification has no such label; kinds of bird are "
-            "cock, hen, ostrich\n");
+            "vit: 'bird' is not a class of ViTForImageClassification by name, WordNet id or index "
+            "(0 to 9); kinds of bird are cock, hen, ostrich\n");
   EXPECT_EQ(message("timm_vit", {"--method", "relevance", "--class", "10"}),
-            "vit: class 10: vit_tiny_patch16_224 has classes 0 to 9\n");
+            "vit: '10' is not a class of vit_tiny_patch16_224 by name, WordNet id or index (0 to "
+            "9)\n");
   EXPECT_THAT(message("timm_vit", {"--query", "pool"}), HasSubstr("has no attention pool"));
 }
 
@@ -301,6 +302,16 @@ TEST(Attention, LeavesNothingBehindWhereItCannotWrite) {
   EXPECT_EQ(finished.status, 1);
   EXPECT_EQ(finished.err,
             "vit: /no/such/folder/x.png: cannot write: there is no folder /no/such/folder\n");
+}
+
+TEST(Attention, FindsAClassByItsNameItsWordNetIdAndItsNumber) {
+  const auto class_of = [](const std::string& text) {
+    return map_of("hf_vit", {"--class", text})["maps"][0]["class"]["index"].get<int>();
+  };
+  const int hen = class_of("hen");
+  EXPECT_EQ(class_of("n01514859"), hen);
+  EXPECT_EQ(class_of("HEN"), hen);
+  EXPECT_EQ(class_of(std::to_string(hen)), hen);
 }
 
 /// The map of a class names this class, not the answer, with its own probability.

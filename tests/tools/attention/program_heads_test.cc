@@ -6,6 +6,7 @@
 
 #include "patch/image/image.h"
 #include "tests/tools/subprocess.h"
+#include "vit/interpret/head_effects.h"
 
 namespace vit::tools {
 namespace {
@@ -17,6 +18,14 @@ Finished heads(const std::string& model, std::vector<std::string> more) {
   std::vector<std::string> arguments{"heads", golden(model), "--images", golden_image(model)};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run(arguments);
+}
+
+std::vector<float> logits_of(const std::string& model, std::vector<std::string> more) {
+  more.insert(more.begin(), {"classify", "-m", golden(model), "--json", "--logits"});
+  more.push_back(golden_image(model));
+  const Finished finished = run(more);
+  EXPECT_EQ(finished.status, 0) << finished.err;
+  return nlohmann::json::parse(finished.out)["images"][0]["logits"];
 }
 
 TEST(Heads, PrintsATableOfEveryHead) {
@@ -49,7 +58,7 @@ TEST(Heads, MeasuresNothingWhenAskedNotTo) {
   const Folder folder;
   EXPECT_EQ(heads("timm_vit", {"--importance-images", "0", "-o", folder.path("h.json")}).status, 0);
   const auto json = nlohmann::json::parse(read_file(folder.path("h.json")));
-  EXPECT_EQ(json["images_ablated"], 0);
+  EXPECT_EQ(json["images_with_heads_disabled"], 0);
   EXPECT_FALSE(json["heads"][0].contains("kl"));
 }
 
@@ -61,6 +70,22 @@ TEST(Heads, MergesTokens) {
   EXPECT_THAT(json["model"].get<std::string>(), HasSubstr("merging 1 tokens"));
   EXPECT_FALSE(json["heads"][0].contains("estimate"));
   EXPECT_EQ(heads("timm_vit", {"--merge-tokens", "500"}).status, 1);
+}
+
+TEST(Heads, ImportanceIsThatOfARunWithoutTheHeadAlsoWhereTokensMerge) {
+  const Folder folder;
+  for (const auto* merged : {"0", "2"}) {
+    ASSERT_EQ(heads("timm_vit", {"--merge-tokens", merged, "-o", folder.path("h.json")}).status, 0);
+    const auto json = nlohmann::json::parse(read_file(folder.path("h.json")));
+    const auto whole = logits_of("timm_vit", {"--merge-tokens", merged});
+    for (const auto& head : json["heads"]) {
+      const std::string id = to_string(head["layer"]) + ":" + to_string(head["head"]);
+      const auto without = logits_of("timm_vit", {"--merge-tokens", merged, "--disable-heads", id});
+      const auto expected = interpret::compare_outputs(whole, without, true);
+      EXPECT_NEAR(head["kl"].get<double>(), expected.divergence, 1e-4 * expected.divergence + 1e-9)
+          << id << ", merging " << merged;
+    }
+  }
 }
 
 TEST(Heads, KnowsModelsWithoutAClassifier) {
@@ -90,13 +115,9 @@ TEST(Heads, ReportAMissingFolderBeforeTheWork) {
             "vit: /no/such/folder/heads.csv: cannot write: there is no folder /no/such/folder\n");
 }
 
-TEST(ClassifyAblated, AnswersWithoutTheHeadsGiven) {
-  const auto logits = [](std::vector<std::string> more) {
-    more.insert(more.begin(), {"classify", "-m", golden("timm_vit"), "--json", "--logits"});
-    more.push_back(golden_image("timm_vit"));
-    const Finished finished = run(more);
-    EXPECT_EQ(finished.status, 0) << finished.err;
-    return nlohmann::json::parse(finished.out)["images"][0]["logits"];
+TEST(ClassifyWithDisabledHeads, AnswersWithoutTheHeadsGiven) {
+  const auto logits = [](const std::vector<std::string>& more) {
+    return logits_of("timm_vit", more);
   };
   EXPECT_NE(logits({"--disable-heads", "1:2"}), logits({}));
   EXPECT_NE(logits({"--disable-heads", "1:2,0:0"}), logits({"--disable-heads", "1:2"}));

@@ -52,15 +52,15 @@ TEST(AttentionSettings, ChooseLayersAndHeads) {
 }
 
 TEST(AttentionSettings, LeaveTheMethodOpenWhereNothingIsAskedFor) {
-  EXPECT_TRUE(parsed({}).map.method_is_default);
-  EXPECT_TRUE(parsed({"--alpha", "0.5"}).map.method_is_default);
-  EXPECT_TRUE(parsed({"--head-fusion", "max"}).map.method_is_default);
-  EXPECT_TRUE(parsed({"--start-layer", "3"}).map.method_is_default);
-  EXPECT_EQ(parsed({"--start-layer", "3"}).map.method, MapMethod::kRelevance);
-  EXPECT_FALSE(parsed({"--layer", "3"}).map.method_is_default);
-  EXPECT_FALSE(parsed({"--method", "attention"}).map.method_is_default);
-  EXPECT_FALSE(parsed({"--grid"}).map.method_is_default);
-  EXPECT_EQ(parsed({"--class", "cat"}).map.method, MapMethod::kRelevance);
+  EXPECT_EQ(parsed({}).method, std::nullopt);
+  EXPECT_EQ(parsed({"--alpha", "0.5"}).method, std::nullopt);
+  EXPECT_EQ(parsed({"--head-fusion", "max"}).method, std::nullopt);
+  EXPECT_EQ(parsed({"--start-layer", "3"}).method, std::nullopt);
+  EXPECT_EQ(parsed({"--layer", "3"}).method, MapMethod::kAttention);
+  EXPECT_EQ(parsed({"--method", "attention"}).method, MapMethod::kAttention);
+  EXPECT_EQ(parsed({"--method", "rollout"}).method, MapMethod::kRollout);
+  EXPECT_EQ(parsed({"--grid"}).method, MapMethod::kAttention);
+  EXPECT_EQ(parsed({"--class", "cat"}).method, MapMethod::kRelevance);
 }
 
 TEST(AttentionSettings, SayWhatIsWrong) {
@@ -133,7 +133,7 @@ TEST(AttentionSettings, RefuseAnOptionThatWouldChangeNothing) {
             "--merge-tokens expected --method attention or rollout");
 }
 
-TEST(AttentionSettings, ReadHeadsToAblate) {
+TEST(AttentionSettings, ReadHeadsToDisable) {
   EXPECT_EQ(parse_heads("--disable-heads", "3:0,11:2"), (std::vector<HeadId>{{3, 0}, {11, 2}}));
   for (const auto* bad : {"", "3", "3:", ":3", "3:0,", "a:b", "3:-1"}) {
     try {

@@ -64,6 +64,27 @@ TEST(ServeAttention, LooksForLabelsInWords) {
   EXPECT_EQ(own.post("/v1/attention?labels=a,b", bytes).status, 422);
 }
 
+TEST(ServeAttention, ExplainsNothingWhereTokensMerge) {
+  const std::string model = golden("timm_vit"), image = golden_image("timm_vit");
+  const Served served({"-m", model, "--merge-tokens", "3"});
+  const std::string bytes = read_file(image), url = "/v1/attention?name=" + image;
+  const Folder folder;
+  const auto drawn = [&](const std::string& name, const std::vector<std::string>& options) {
+    std::vector<std::string> arguments{"attention", "-m",  model, "--merge-tokens",
+                                       "3",         image, "-o",  folder.path(name)};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    EXPECT_EQ(run(arguments).status, 0);
+    return read_file(folder.path(name));
+  };
+  for (const auto* asked : {"&method=relevance", "&class=3"}) {
+    const Answer refused = served.post(url + asked, bytes);
+    EXPECT_EQ(refused.status, 422);
+    EXPECT_THAT(refused.body, HasSubstr("which merged patches do not have"));
+  }
+  EXPECT_TRUE(served.post(url, bytes).body == drawn("a.png", {"--method", "attention"}));
+  EXPECT_TRUE(served.post(url + "&format=html", bytes).body == drawn("b.html", {}));
+}
+
 TEST(ServeAttention, SaysWhatIsWrong) {
   const Served served({"-m", golden("timm_vit")});
   const std::string bytes = read_file(golden_image("timm_vit"));
