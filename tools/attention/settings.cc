@@ -12,7 +12,6 @@
 namespace vit::tools {
 namespace {
 
-namespace fs = std::filesystem;
 using interpret::Query;
 using interpret::QueryKind;
 

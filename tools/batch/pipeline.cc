@@ -91,7 +91,7 @@ class Flow {
   void close_because(std::exception_ptr problem) {
     {
       const std::lock_guard lock(mutex_);
-      if (!problem_) problem_ = problem;
+      if (!problem_) problem_ = std::move(problem);
       broken_ = true;
     }
     close();
