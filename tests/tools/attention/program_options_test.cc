@@ -115,7 +115,7 @@ TEST_F(AttentionOptions, EachChangesTheResultOrIsRefusedWithAReason) {
         EXPECT_EQ(with.finished.status, 2) << with.finished.err;
         EXPECT_THAT(with.finished.err,
                     AnyOf(HasSubstr(" has no effect with "), HasSubstr("; expected --"),
-                          HasSubstr(", expected --method attention")));
+                          HasSubstr(" expected --method attention")));
         EXPECT_FALSE(with.bytes);
         continue;
       }
