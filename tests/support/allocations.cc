@@ -4,13 +4,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define VIT_ADDRESS_SANITIZER
-#endif
-#elif defined(__SANITIZE_ADDRESS__)
-#define VIT_ADDRESS_SANITIZER
-#endif
+#include "tests/support/sanitizer.h"
 
 namespace {
 
@@ -18,7 +12,7 @@ std::atomic<size_t> counted = 0;
 
 }  // namespace
 
-#if !defined(VIT_ADDRESS_SANITIZER)
+#if !VIT_ADDRESS_SANITIZER
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
@@ -41,11 +35,7 @@ int posix_memalign(void** place, size_t alignment, size_t size) {
 namespace vit::test {
 
 bool counts_allocations() {
-#if defined(VIT_ADDRESS_SANITIZER)
-  return false;
-#else
-  return true;
-#endif
+  return !kAddressSanitizer;
 }
 
 size_t allocations() {
