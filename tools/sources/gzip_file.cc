@@ -80,7 +80,7 @@ class GzipFile::Decoder {
     return !between_ && (stream_.data_type & 128) != 0 && (stream_.data_type & 64) == 0;
   }
   std::shared_ptr<const Mark> mark() {
-    auto mark = std::make_shared<Mark>(consumed(), to_, stream_.data_type & 7);
+    auto mark = std::make_shared<Mark>(Mark{consumed(), to_, stream_.data_type & 7});
     mark->window.resize(kWindow);
     uInt length = kWindow;
     inflateGetDictionary(&stream_, mark->window.data(), &length);
