@@ -136,6 +136,30 @@ TEST(Convert, Int8AnswersAsTheModelDoesInInt8) {
   EXPECT_GE(differ, 10u);
 }
 
+TEST(Convert, WritesTheMeanOfModels) {
+  const Folder folder;
+  const std::string one = folder.path("one"), mean = folder.path("mean");
+  ASSERT_EQ(run({"convert", golden("timm_vit"), one}).status, 0);
+  const Finished same = run({"convert", "-m", one, "--mean-with", one, "--mean-with", one, mean});
+  EXPECT_EQ(same.status, 0) << same.err;
+  EXPECT_TRUE(read_file(mean) == read_file(one));
+  const std::string rounded = golden("timm_vit_bf16");
+  const Finished other = run({"convert", "-m", one, "--mean-with", rounded, "--force", mean});
+  EXPECT_EQ(other.status, 0) << other.err;
+  EXPECT_FALSE(read_file(mean) == read_file(one));
+
+  const Finished refused =
+      run({"convert", "-m", one, "--mean-with", golden("hf_vit"), "--force", mean});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr(golden("hf_vit") + ": it has no common mean with " + one));
+  const Finished both = run({"convert", "-m", one, "--mean-with", one, "--force", one});
+  EXPECT_NE(both.status, 0) << "the output is one of the inputs";
+  const Finished words =
+      run({"convert", "-m", one, "--mean-with", one, "--labels", "a cat", "--force", mean});
+  EXPECT_EQ(words.status, 2);
+  EXPECT_THAT(words.err, HasSubstr("--labels and --mean-with given, expected one of them"));
+}
+
 TEST(Convert, OverwritesOnlyWhenForced) {
   const Folder folder;
   const std::string output = folder.write("m.safetensors", "precious");

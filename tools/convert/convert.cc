@@ -12,6 +12,7 @@
 #include "tools/output/unicode.h"
 #include "vit/base/atomic_file.h"
 #include "vit/model/word_classes.h"
+#include "weights/mean.h"
 #include "weights/save.h"
 #include "weights/store.h"
 
@@ -25,6 +26,7 @@ constexpr std::string_view kExamples =
     "  vit convert -m deit_tiny_patch16_224 deit_tiny.safetensors\n"
     "  vit convert -m vit_b_16.pth --dtype bf16 vit_b_16.safetensors\n"
     "  vit convert -m deit_tiny_patch16_224 --dtype int8 deit_tiny_int8.safetensors\n"
+    "  vit convert -m first.safetensors --mean-with second.safetensors mean.safetensors\n"
     "  vit convert -m CLIP --labels \"a cat,a dog\" cats_and_dogs.safetensors\n";
 
 constexpr const char* kOtherFormats[] = {".pth", ".pt",   ".bin",  ".npz", ".gguf", ".onnx",
@@ -39,6 +41,10 @@ void add_options(cxxopts::Options& options) {
                "f32, f16 or bf16 for the large weights, or int8 for those of the blocks "
                "(default: the format of the model, without loss)",
                text(), "TYPE"},
+              {"mean-with",
+               "write the mean of the weights of MODEL and of this model; may be given several "
+               "times, for trainings from the same first weights",
+               cxxopts::value<std::vector<std::string>>(), "MODEL"},
               {"force", "overwrite OUTPUT"},
               {"heads", "attention heads, for a weight file that does not store them", text(), "N"},
           });
@@ -58,6 +64,24 @@ std::optional<DType> dtype_in(const cxxopts::ParseResult& parsed) {
       {{"f32", DType::kF32}, {"f16", DType::kF16}, {"bf16", DType::kBf16}, {"int8", DType::kI8}});
 }
 
+/// The model, or the mean of it and of those of --mean-with.
+weights::Checkpoint open_mean(const fs::path& model, const std::vector<fs::path>& others,
+                              size_t heads) {
+  if (others.empty()) return weights::open(model, {.heads = heads});
+  std::vector<weights::Checkpoint> all;
+  all.push_back(weights::open(model, {.heads = heads}));
+  for (const fs::path& other : others) all.push_back(weights::open(other, {.heads = heads}));
+  return weights::mean_of(std::move(all));
+}
+
+std::vector<fs::path> other_models(const cxxopts::ParseResult& parsed) {
+  std::vector<fs::path> models;
+  if (!parsed.count("mean-with")) return models;
+  for (const auto& model : parsed["mean-with"].as<std::vector<std::string>>())
+    models.push_back(weights::find_model(model));
+  return models;
+}
+
 int run(const cxxopts::ParseResult& parsed) {
   const auto [model, operands] = split_model(parsed, 1);
   const fs::path output = operands.front();
@@ -74,14 +98,18 @@ int run(const cxxopts::ParseResult& parsed) {
                            ? parse_count("--heads", parsed["heads"].as<std::string>(), 1, 1024)
                            : 0;
   const fs::path source = weights::find_model(model);
-  check_outputs({output}, {source});
+  const std::vector<fs::path> others = other_models(parsed);
+  std::vector<fs::path> inputs = others;
+  inputs.push_back(source);
+  check_outputs({output}, inputs);
   std::error_code ignored;
   if (fs::exists(output, ignored) && !parsed.count("force"))
     fail(output.string(), ": exists already; --force overwrites it");
   remove_abandoned(output.parent_path());
   const auto words = parse_words(parsed);
+  if (words && !others.empty()) fail_usage("--labels and --mean-with given, expected one of them");
   const auto checkpoint = words ? open_with_words(source, {.words = &*words, .heads = heads})
-                                : weights::open(source, {.heads = heads});
+                                : open_mean(source, others, heads);
   const DType dtype = chosen ? *chosen : weights::lossless_dtype(checkpoint);
   weights::save(output, checkpoint, {.dtype = dtype});
   write_output(printable(output.string()) + ": " + format_count(checkpoint.parameters()) +
@@ -99,7 +127,8 @@ Command convert_command() {
       .description =
           "Write a model as one safetensors file that holds its configuration, "
           "recipe and labels too. With --labels, words become the classes of a model with a text "
-          "tower, and the file is written without that tower.",
+          "tower, and the file is written without that tower. With --mean-with, the file holds the "
+          "mean of several models.",
       .usage = "[-m MODEL] [OPTION...] OUTPUT",
       .examples = kExamples,
       .operands = {.least = 1,

@@ -23,8 +23,9 @@ constexpr ResultAccess kToRead{.read_only = true};
 TEST(HostileResults, AreNotReadWithoutEndWhereARowHasNone) {
   const Folder folder;
   const std::string columns = "number,path,status,reason,class_1,label_1,probability_1,path_hex\n";
-  for (const auto& [name, start] :
+  for (const auto& [file, start] :
        {std::pair{"a.csv", ""s}, {"b.csv", columns}, {"a.jsonl", "{\"number\":1"s}}) {
+    const std::string name = file;  // Clang 14 captures no structured bindings
     folder.write(name, start);
     std::filesystem::resize_file(folder.path(name), std::uintmax_t{1} << 30);  // sparse
     std::string problem;

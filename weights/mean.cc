@@ -1,0 +1,66 @@
+#include "weights/mean.h"
+
+#include <memory>
+#include <utility>
+
+#include "vit/base/error.h"
+
+namespace vit::weights {
+namespace {
+
+std::vector<float> numbers_of(const Weight& weight) {
+  std::vector<float> numbers(weight.size());
+  weight.read_rows(0, weight.rows(), numbers.data());
+  return numbers;
+}
+
+void check_alike(const Checkpoint& first, const Checkpoint& other) {
+  const auto refuse = [&](const auto&... what) {
+    fail(other.path, ": it has no common mean with ", first.path, ": ", what...);
+  };
+  if (other.labels != first.labels) refuse("its labels differ");
+  for (const auto& [name, weight] : first.weights()) {
+    const Weight* same = other.find(name);
+    if (same == nullptr) refuse("it has no tensor '", name, "'");
+    if (same->shape() != weight.shape())
+      refuse("tensor '", name, "' has shape ", to_string(same->shape()), ", expected ",
+             to_string(weight.shape()));
+  }
+  if (other.weights().size() != first.weights().size()) refuse("it has more tensors");
+}
+
+Tensor f32_tensor(const Shape& shape, const std::vector<float>& numbers) {
+  return {.dtype = DType::kF32,
+          .shape = shape,
+          .strides = contiguous_strides(shape),
+          .data = reinterpret_cast<const std::byte*>(numbers.data())};
+}
+
+}  // namespace
+
+Checkpoint mean_of(std::vector<Checkpoint> checkpoints) {
+  const Checkpoint& first = checkpoints.front();
+  for (const Checkpoint& other : checkpoints) check_alike(first, other);
+  std::vector<std::pair<std::string, std::vector<float>>> means;
+  for (const auto& [name, weight] : first.weights()) {
+    std::vector<double> sums(weight.size());
+    for (const Checkpoint& checkpoint : checkpoints) {
+      const std::vector<float> numbers = numbers_of(checkpoint.at(name));
+      for (size_t i = 0; i < sums.size(); ++i) sums[i] += numbers[i];
+    }
+    std::vector<float> mean(sums.size());
+    for (size_t i = 0; i < sums.size(); ++i)
+      mean[i] = static_cast<float>(sums[i] / static_cast<double>(checkpoints.size()));
+    means.emplace_back(name, std::move(mean));
+  }
+  Checkpoint result = std::move(checkpoints.front());
+  for (auto& [name, mean] : means) {
+    const Shape shape = result.take(name)->shape();
+    const auto owned = std::make_shared<const std::vector<float>>(std::move(mean));
+    result.add(name, f32_tensor(shape, *owned));
+    result.keep(owned);
+  }
+  return result;
+}
+
+}  // namespace vit::weights
