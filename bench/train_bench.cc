@@ -53,7 +53,7 @@ train::Settings settings_for(bool half) {
   train::Settings settings;
   settings.epochs = 1'000'000;
   settings.batch = kImages;
-  settings.keep_patches = half ? 0.5 : 1.0;
+  settings.first_keep_patches = settings.keep_patches = half ? 0.5 : 1.0;
   settings.batches.mixing = {.mixup = 0.2, .cutmix = 1.0, .probability = 1.0};
   return settings;
 }
