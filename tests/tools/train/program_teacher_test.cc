@@ -14,10 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-std::string classified(const Folder& folder, const std::string& image) {
-  return run({"classify", "-k", "1", "-m", folder.path("m.safetensors"), folder.path(image)}).out;
-}
-
 TEST(Teacher, LearnsFromATeacherOfTheSameClasses) {
   const Folder folder;
   write_pictures(folder.path("data"), 12);

@@ -63,4 +63,9 @@ inline std::vector<std::string> train(const Folder& folder, const std::vector<st
   return arguments;
 }
 
+/// The most likely class of an image, as the model of train() sees it.
+inline std::string classified(const Folder& folder, const std::string& image) {
+  return run({"classify", "-k", "1", "-m", folder.path("m.safetensors"), folder.path(image)}).out;
+}
+
 }  // namespace vit::tools
