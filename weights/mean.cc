@@ -27,6 +27,8 @@ void check_alike(const Checkpoint& first, const Checkpoint& other) {
              to_string(weight.shape()));
   }
   if (other.weights().size() != first.weights().size()) refuse("it has more tensors");
+  // The same tensors with another number of heads are another model.
+  if (!(other.config == first.config)) refuse("its configuration differs");
 }
 
 Tensor f32_tensor(const Shape& shape, const std::vector<float>& numbers) {

@@ -7,9 +7,9 @@
 
 namespace vit::weights {
 
-/// The first checkpoint, with each number the mean of all of them, as f32. Models that were trained
-/// on from the same weights are often better so than any of them alone. Throws an Error if they
-/// have other tensors, shapes or labels.
+/// The first checkpoint, with each number the mean of all of them, as f32. If all continue the
+/// training of the same weights, the mean is often more accurate than each of them. Throws an Error
+/// if their tensors, shapes, labels or configurations differ.
 Checkpoint mean_of(std::vector<Checkpoint> checkpoints);
 
 }  // namespace vit::weights

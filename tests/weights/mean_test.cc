@@ -73,6 +73,10 @@ TEST(Mean, ModelsThatDifferAreRefused) {
   larger.add("more", larger.at("norm.bias"));
   EXPECT_EQ(refused(std::move(larger)),
             "second: it has no common mean with first: it has more tensors");
+  Checkpoint other_heads = test::random_checkpoint(small());
+  other_heads.config.encoder.heads = other_heads.config.encoder.key_value_heads = 4;
+  EXPECT_EQ(refused(std::move(other_heads)),
+            "second: it has no common mean with first: its configuration differs");
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ void add_options(cxxopts::Options& options) {
                "(default: the format of the model, without loss)",
                text(), "TYPE"},
               {"mean-with",
-               "write the mean of the weights of MODEL and of this model; may be given several "
-               "times, for trainings from the same first weights",
+               "write the mean of the weights of -m and of this model, which both continue the "
+               "training of one model; may be given several times",
                cxxopts::value<std::vector<std::string>>(), "MODEL"},
               {"force", "overwrite OUTPUT"},
               {"heads", "attention heads, for a weight file that does not store them", text(), "N"},
