@@ -27,7 +27,7 @@ namespace {
 /// `name`: the argument.
 template <typename... Parts>
 [[noreturn]] void refuse(const char* name, const Parts&... parts) {
-  vit::fail(name, ": ", parts...);
+  vit::fail_at(name, parts...);
 }
 
 struct LastError {

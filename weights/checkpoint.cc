@@ -14,7 +14,7 @@ const Weight* Checkpoint::find(std::string_view name) const {
 
 const Weight& Checkpoint::at(std::string_view name) const {
   if (const Weight* weight = find(name)) return *weight;
-  fail(path, ": tensor '", name, "' is missing");
+  fail_at(path, "tensor '", name, "' is missing");
 }
 
 std::vector<DType> Checkpoint::dtypes() const {

@@ -39,9 +39,9 @@ void check_finite(const Weight& weight, size_t first_row, std::span<const float>
                   const TensorPlace& place) {
   const size_t at = first_not_finite(numbers);
   if (at == numbers.size()) return;
-  fail(place.file, ": tensor '", place.tensor, "' holds ", numbers[at], " at ",
-       to_string(index_of(first_row * weight.cols() + at, weight.shape())),
-       ", expected finite numbers; the training run diverged, or the file is damaged");
+  fail_at(place.file, "tensor '", place.tensor, "' holds ", numbers[at], " at ",
+          to_string(index_of(first_row * weight.cols() + at, weight.shape())),
+          ", expected finite numbers; the training run diverged, or the file is damaged");
 }
 
 }  // namespace vit::weights

@@ -23,11 +23,11 @@ class Reader {
   /// A tensor of `rank` axes, all of them positive.
   const Shape& shape(const std::string& name, size_t rank) const {
     const auto found = weights_.find(name);
-    if (found == weights_.end()) fail(where_, ": tensor '", name, "' is missing");
+    if (found == weights_.end()) fail_at(where_, "tensor '", name, "' is missing");
     const Shape& shape = found->second.shape();
     if (shape.size() != rank || element_count(shape) == 0)
-      fail(where_, ": tensor '", name, "' has shape ", to_string(shape), ", expected ", rank,
-           rank == 1 ? " axis" : " axes");
+      fail_at(where_, "tensor '", name, "' has shape ", to_string(shape), ", expected ", rank,
+              rank == 1 ? " axis" : " axes");
     return shape;
   }
 
@@ -54,8 +54,8 @@ class Reader {
       const auto read = std::from_chars(begin, it->first.data() + it->first.size(), index);
       if (read.ptr == begin) continue;
       if (read.ec != std::errc() || index > kLargestIndex)
-        fail(where_, ": tensor '", it->first, "' counts higher than any model, at most ",
-             kLargestIndex);
+        fail_at(where_, "tensor '", it->first, "' counts higher than any model, at most ",
+                kLargestIndex);
       count = std::max(count, index + 1);
     }
     return count;
@@ -97,7 +97,7 @@ void infer_tokens(const Reader& r, ModelConfig& c) {
   if (r.has("reg_token")) {
     const size_t registers = r.shape("reg_token", 3)[1];
     if (registers > kLargestIndex)
-      fail(r.where(), ": ", registers, " register tokens, at most ", kLargestIndex);
+      fail_at(r.where(), registers, " register tokens, at most ", kLargestIndex);
     c.embedding.prefix.insert(c.embedding.prefix.end(), registers, PrefixToken::kRegister);
   }
   c.embedding.positions = r.has("pos_embed") ? PositionKind::kLearned : PositionKind::kNone;
@@ -148,7 +148,7 @@ void infer_attention(const Reader& r, const std::string& attention, ModelConfig&
 
 void infer_blocks(const Reader& r, ModelConfig& c) {
   c.encoder.depth = r.count("blocks.");
-  if (c.encoder.depth == 0) fail(r.where(), ": holds no blocks");
+  if (c.encoder.depth == 0) fail_at(r.where(), "holds no blocks");
   c.encoder.branches = std::max<size_t>(1, r.count("blocks.0.branches."));
   const std::string block = c.encoder.branches > 1 ? "blocks.0.branches.0." : "blocks.0.";
 
@@ -342,8 +342,8 @@ GridSize position_grid_of(const WeightMap& weights, const ModelConfig& config, G
   const GridSize said = config.embedding.position_grid;
   if (patches == said.count() && said.rows > 1) return said;
   if (!is_square(patches))
-    fail(where, ": tensor 'pos_embed' holds ", stored, " positions, expected ", covered,
-         " for the prefix tokens and a square number for the patches");
+    fail_at(where, "tensor 'pos_embed' holds ", stored, " positions, expected ", covered,
+            " for the prefix tokens and a square number for the patches");
   return {square_root(patches), square_root(patches)};
 }
 

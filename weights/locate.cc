@@ -44,19 +44,19 @@ fs::path weights_in(const fs::path& folder) {
   std::sort(candidates.begin(), candidates.end());
   if (candidates.size() == 1) return folder / candidates.front();
   if (candidates.empty())
-    fail(folder.string(),
-         ": holds no weights, expected model.safetensors, pytorch_model.bin or "
-         "one .safetensors, .pth, .pt, .bin, .npz or .gguf file");
+    fail_at(folder.string(),
+            "holds no weights, expected model.safetensors, pytorch_model.bin or "
+            "one .safetensors, .pth, .pt, .bin, .npz or .gguf file");
   std::string names;
   for (const auto& name : candidates) names += (names.empty() ? "" : ", ") + name;
-  fail(folder.string(), ": holds several weight files, name one of them: ", names);
+  fail_at(folder.string(), "holds several weight files, name one of them: ", names);
 }
 
 }  // namespace
 
 Location locate(const fs::path& path) {
   std::error_code ignored;
-  if (!fs::exists(path, ignored)) fail(path.string(), ": no such file or folder");
+  if (!fs::exists(path, ignored)) fail_at(path.string(), "no such file or folder");
   Location location;
   location.weights = fs::is_directory(path, ignored) ? weights_in(path) : path;
   const fs::path folder = location.weights.parent_path();

@@ -16,7 +16,7 @@ std::vector<float> numbers_of(const Weight& weight) {
 
 void check_alike(const Checkpoint& first, const Checkpoint& other) {
   const auto refuse = [&](const auto&... what) {
-    fail(other.path, ": it has no common mean with ", first.path, ": ", what...);
+    fail_at(other.path, "it has no common mean with ", first.path, ": ", what...);
   };
   if (other.labels != first.labels) refuse("its labels differ");
   for (const auto& [name, weight] : first.weights()) {

@@ -65,9 +65,9 @@ void refuse_invisible_positions(const ModelConfig& c, const std::string& where) 
   const bool no_last_norm = !c.head.final_norm && !c.head.pooled_norm;
   const bool perception = c.embedding.norm_before_blocks && (pool_reads_class || no_last_norm);
   if (no_positions || eva || perception)
-    fail(where, ": looks like EVA, DINOv3, RoPE-ViT or Perception Encoder under timm's names; ",
-         "whether and how it rotates positions is not in its tensors; name the file after its ",
-         "architecture (eva02_tiny_patch14_336.safetensors) or put its config.json beside it");
+    fail_at(where, "looks like EVA, DINOv3, RoPE-ViT or Perception Encoder under timm's names; ",
+            "whether and how it rotates positions is not in its tensors; name the file after its ",
+            "architecture (eva02_tiny_patch14_336.safetensors) or put its config.json beside it");
 }
 
 ModelCard describe_bare(const Interpretation& found, const ModelConfig& inferred,
@@ -107,7 +107,7 @@ ModelCard describe(const Location& location, const Interpretation& found,
   if (file.has("architecture")) return read_timm_config(file);
   if (file.has("model_cfg")) return read_open_clip_config(file, inferred);
   if (!file.has("model_type"))
-    fail(file.where(), ": names neither an architecture (timm) nor a model_type (transformers)");
+    fail_at(file.where(), "names neither an architecture (timm) nor a model_type (transformers)");
 
   ModelCard result = read_hf_config(file, inferred);
   if (!location.preprocessor.empty()) {
@@ -124,7 +124,7 @@ void refuse_unsupported(const Location& location) {
   if (location.config.empty()) return;
   const nlohmann::json content = read_json(location.config);
   const Fields file(content, location.config.string());
-  if (const std::string what = unsupported_in(file); !what.empty()) fail(file.where(), ": ", what);
+  if (const std::string what = unsupported_in(file); !what.empty()) fail_at(file.where(), what);
 }
 
 void settle_heads(ModelConfig& config, const OpenOptions& options, const std::string& where,
@@ -168,8 +168,8 @@ void check_sharing(const Checkpoint& checkpoint, const std::filesystem::path& fi
   const std::uintmax_t bytes = std::filesystem::file_size(file, ignored);
   const size_t numbers = checkpoint.parameters();
   if (!ignored && numbers > kAlwaysAllowed && numbers / kMostPerByte > bytes)
-    fail(checkpoint.path, ": its tensors claim ", numbers, " numbers in a file of ", bytes,
-         " bytes, at most ", kMostPerByte, " per byte");
+    fail_at(checkpoint.path, "its tensors claim ", numbers, " numbers in a file of ", bytes,
+            " bytes, at most ", kMostPerByte, " per byte");
 }
 
 /// Hands over exactly the tensors that the model is made of.
@@ -190,12 +190,12 @@ void attach_scales(TensorMap& tensors, const std::string& where) {
     if (tensor.dtype != DType::kI8) continue;
     const auto scales = tensors.find(name + std::string(kScaleSuffix));
     if (scales == tensors.end())
-      fail(where, ": tensor '", name, "' holds integers, but its scales '", name, kScaleSuffix,
-           "' are missing");
+      fail_at(where, "tensor '", name, "' holds integers, but its scales '", name, kScaleSuffix,
+              "' are missing");
     const Shape expected{tensor.shape.empty() ? 1 : tensor.shape.front()};
     if (scales->second.dtype != DType::kF32 || scales->second.shape != expected)
-      fail(where, ": tensor '", scales->first, "' is ", to_string(scales->second.dtype), " ",
-           to_string(scales->second.shape), ", expected f32 ", to_string(expected));
+      fail_at(where, "tensor '", scales->first, "' is ", to_string(scales->second.dtype), " ",
+              to_string(scales->second.shape), ", expected f32 ", to_string(expected));
     tensor.row_scales = scales->second.data;
   }
   std::erase_if(tensors, [&](const auto& entry) {
@@ -218,12 +218,12 @@ Checkpoint open_saved(TensorFile file, const std::string& where, const OpenOptio
   validate(checkpoint.config, where);
   validate(checkpoint.recipe, where);
   if (!checkpoint.labels.empty() && checkpoint.labels.size() != checkpoint.config.head.classes)
-    fail(where, ": ", checkpoint.labels.size(), " labels for ", checkpoint.config.head.classes,
-         " classes");
+    fail_at(where, checkpoint.labels.size(), " labels for ", checkpoint.config.head.classes,
+            " classes");
   if (!checkpoint.wordnet_ids.empty() &&
       checkpoint.wordnet_ids.size() != checkpoint.config.head.classes)
-    fail(where, ": ", checkpoint.wordnet_ids.size(), " WordNet ids for ",
-         checkpoint.config.head.classes, " classes");
+    fail_at(where, checkpoint.wordnet_ids.size(), " WordNet ids for ",
+            checkpoint.config.head.classes, " classes");
   attach_scales(file.tensors, where);
   Interpretation found;
   for (auto& [name, tensor] : file.tensors) found.weights.emplace(name, std::move(tensor));

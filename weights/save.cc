@@ -60,7 +60,7 @@ std::vector<Entry> entries_of(const ModelCard& card, const WeightMap& weights, D
   if (known != weights.size())
     for (const auto& [name, weight] : weights)
       if (std::ranges::find(entries, name, &Entry::name) == entries.end())
-        fail(where, ": tensor '", name, "' is none of the model's");
+        fail_at(where, "tensor '", name, "' is none of the model's");
   std::stable_partition(entries.begin(), entries.end(),
                         [](const Entry& entry) { return entry.dtype == DType::kF32; });
   return entries;
@@ -98,9 +98,9 @@ void check_range(std::span<const float> numbers, const std::vector<std::uint16_t
   const std::uint16_t infinity = entry.dtype == DType::kF16 ? 0x7c00 : 0x7f80;
   for (size_t i = 0; i < numbers.size(); ++i)
     if ((halves[i] & kMagnitude) == infinity)
-      fail(where, ": tensor '", entry.name, "' holds ", numbers[i], ", more than ",
-           to_string(entry.dtype), " can; save it as ",
-           entry.dtype == DType::kF16 ? "bf16 or f32" : "f32");
+      fail_at(where, "tensor '", entry.name, "' holds ", numbers[i], ", more than ",
+              to_string(entry.dtype), " can; save it as ",
+              entry.dtype == DType::kF16 ? "bf16 or f32" : "f32");
 }
 
 class TensorWriter {
@@ -137,8 +137,8 @@ class TensorWriter {
     for (size_t row = 0; row < weight.rows(); ++row) {
       scales[row] = int8_row(entry, row);
       if (!std::isfinite(scales[row]))
-        fail(where_, ": tensor '", entry.of, "' has a scale of ", scales[row],
-             ", expected a finite number");
+        fail_at(where_, "tensor '", entry.of, "' has a scale of ", scales[row],
+                ", expected a finite number");
       if (!entry.scales) file_.write(std::as_bytes(std::span(integers_)));
     }
     if (entry.scales) file_.write(std::as_bytes(std::span(scales)));
@@ -165,7 +165,7 @@ Metadata metadata_of(const ModelCard& card, const Metadata& more, const std::str
   Metadata metadata = self_description(card);
   for (const auto& [name, text] : more)
     if (!metadata.emplace(name, text).second)
-      fail(where, ": metadata '", name, "' belongs to the format, choose another name");
+      fail_at(where, "metadata '", name, "' belongs to the format, choose another name");
   return metadata;
 }
 
@@ -178,10 +178,10 @@ void save(const std::filesystem::path& path, const ModelCard& card, const Weight
   const std::string where = path.string();
   validate(card.config, where);
   if (!card.labels.empty() && card.labels.size() != card.config.head.classes)
-    fail(where, ": ", card.labels.size(), " labels for ", card.config.head.classes, " classes");
+    fail_at(where, card.labels.size(), " labels for ", card.config.head.classes, " classes");
   if (!card.wordnet_ids.empty() && card.wordnet_ids.size() != card.config.head.classes)
-    fail(where, ": ", card.wordnet_ids.size(), " WordNet ids for ", card.config.head.classes,
-         " classes");
+    fail_at(where, card.wordnet_ids.size(), " WordNet ids for ", card.config.head.classes,
+            " classes");
   const std::vector<Entry> entries = entries_of(card, weights, options.dtype, where);
   const std::string header = header_of(entries, metadata_of(card, options.metadata, where));
 

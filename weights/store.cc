@@ -39,7 +39,7 @@ std::string folder_name(std::string revision) {
 [[noreturn]] void fail_several(const std::string& name, const std::vector<std::string>& names) {
   std::string list;
   for (const auto& one : names) list += "\n  " + one;
-  fail(name, ": several pulled models have this architecture, name one of them:", list);
+  fail_at(name, "several pulled models have this architecture, name one of them:", list);
 }
 
 /// The downloaded one of the models that the catalogue knows by this name.
@@ -101,9 +101,9 @@ fs::path find_default() {
   } catch (const MissingDownload& error) {
     throw error.followed_by(" (the variable VIT_MODEL names this model)");
   } catch (const Error& error) {
-    fail(error, " (the variable VIT_MODEL names this model)");
+    fail_again(error, " (the variable VIT_MODEL names this model)");
   }
-  fail(chosen, ": no such file, folder or pulled model; the variable VIT_MODEL names it");
+  fail_at(chosen, "no such file, folder or pulled model; the variable VIT_MODEL names it");
 }
 
 }  // namespace
@@ -211,17 +211,17 @@ fs::path find_model(const std::string& name) {
                           "is not pulled yet");
   const size_t at = name.find('@');
   const std::string hub = name.substr(0, at);
-  constexpr const char* kNamed = ": no such file or folder; a model of this name is ";
+  constexpr const char* kNamed = "no such file or folder; a model of this name is ";
   const std::string unsupported = unsupported_name(hub);
   if (!is_hub_name(hub)) {
-    if (!unsupported.empty()) fail(name, kNamed, unsupported);
+    if (!unsupported.empty()) fail_at(name, kNamed, unsupported);
     const std::string meant = meant_model(name);
     if (meant.empty()) return name;
-    fail(name, ": no such file or folder; did you mean the model '", meant, "'?");
+    fail_at(name, "no such file or folder; did you mean the model '", meant, "'?");
   }
   const std::string revision = at == std::string::npos ? kMainRevision : name.substr(at + 1);
   if (auto folder = find_downloaded(hub, revision)) return *folder;
-  if (!unsupported.empty()) fail(name, kNamed, unsupported);
+  if (!unsupported.empty()) fail_at(name, kNamed, unsupported);
   throw MissingDownload({.kind = Download::Kind::kHubModel,
                          .name = hub,
                          .revision = at == std::string::npos ? "" : revision},

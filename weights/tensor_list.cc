@@ -243,7 +243,7 @@ void check_lambdas(const std::string& stem, const WeightMap& weights, const std:
   const auto has = [&](const char* lambda) { return weights.contains(stem + lambda); };
   const auto need = [&](std::span<const char* const> lambdas) {
     const auto missing = std::ranges::find_if_not(lambdas, has);
-    if (missing != lambdas.end()) fail(where, ": tensor '", stem, *missing, "' is missing");
+    if (missing != lambdas.end()) fail_at(where, "tensor '", stem, *missing, "' is missing");
   };
   if (std::ranges::any_of(kLambdaNumbers, has))
     need(kLambdaNumbers);
@@ -255,10 +255,10 @@ void check_tensor(const TensorSpec& spec, const WeightMap& weights, const std::s
   if (!spec.lambdas.empty()) check_lambdas(spec.lambdas, weights, where);
   const auto found = weights.find(spec.name);
   if (found == weights.end()) {
-    if (!spec.optional) fail(where, ": tensor '", spec.name, "' is missing");
+    if (!spec.optional) fail_at(where, "tensor '", spec.name, "' is missing");
   } else if (found->second.shape() != spec.shape) {
-    fail(where, ": tensor '", spec.name, "' has shape ", to_string(found->second.shape()),
-         ", expected ", to_string(spec.shape));
+    fail_at(where, "tensor '", spec.name, "' has shape ", to_string(found->second.shape()),
+            ", expected ", to_string(spec.shape));
   }
 }
 

@@ -50,11 +50,11 @@ std::optional<float> number_of(const WeightMap& weights, const char* name,
   const auto found = weights.find(name);
   if (found == weights.end()) return {};
   if (found->second.size() != 1)
-    fail(where, ": tensor '", name, "' has shape ", to_string(found->second.shape()),
-         ", expected one number");
+    fail_at(where, "tensor '", name, "' has shape ", to_string(found->second.shape()),
+            ", expected one number");
   float value = 0.0f;
   found->second.read_rows(0, 1, &value);
-  if (!std::isfinite(value)) fail(where, ": tensor '", name, "' is ", value);
+  if (!std::isfinite(value)) fail_at(where, "tensor '", name, "' is ", value);
   return value;
 }
 
@@ -66,9 +66,9 @@ TextCheckpoint open_text(const std::filesystem::path& path) {
   TensorFile file = read_tensor_file(location.weights);
   auto found = interpret_text(file.tensors, where);
   if (!found)
-    fail(where,
-         ": this model has no text tower; labels in words need a two-tower model, such as "
-         "CLIP or SigLIP");
+    fail_at(where,
+            "this model has no text tower; labels in words need a two-tower model, such as "
+            "CLIP or SigLIP");
 
   TextCheckpoint text;
   text.folder = location.weights.parent_path();
@@ -80,7 +80,7 @@ TextCheckpoint open_text(const std::filesystem::path& path) {
   }
   validate(text.config, where);
   text.scale = std::exp(number_of(found->weights, "logit_scale", where).value_or(0.0f));
-  if (!std::isfinite(text.scale)) fail(where, ": exp of 'logit_scale' is not finite");
+  if (!std::isfinite(text.scale)) fail_at(where, "exp of 'logit_scale' is not finite");
   const auto bias = number_of(found->weights, "logit_bias", where);
   text.bias = bias.value_or(0.0f);
   text.sigmoid = bias.has_value();

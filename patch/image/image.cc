@@ -29,37 +29,37 @@ std::string size_of(const ImageHeader& header) {
 
 void check_edges(const ImageHeader& header, std::string_view name) {
   if (header.width > kMaxEdge || header.height > kMaxEdge)
-    fail(name, ": the image is too large: ", size_of(header), " pixels; at most ", kMaxEdge,
-         " a side are read");
+    fail_at(name, "the image is too large: ", size_of(header), " pixels; at most ", kMaxEdge,
+            " a side are read");
 }
 
 void check_pixels(const ImageHeader& header, std::string_view name, size_t max_pixels) {
   const size_t pixels = header.width * header.height;
   if (pixels > max_pixels)
-    fail(name, ": the image is too large: ", size_of(header), " are ", pixels,
-         " pixels, the limit is ", max_pixels, "; raise max_pixels or make the image smaller");
+    fail_at(name, "the image is too large: ", size_of(header), " are ", pixels,
+            " pixels, the limit is ", max_pixels, "; raise max_pixels or make the image smaller");
 }
 
 void check_size(const ImageHeader& header, std::string_view name, size_t max_pixels) {
   if (header.width == 0 || header.height == 0)
-    fail(name, ": damaged ", to_string(header.format), ": its header gives a size of ",
-         size_of(header));
+    fail_at(name, "damaged ", to_string(header.format), ": its header gives a size of ",
+            size_of(header));
   check_edges(header, name);
   const size_t pixels = header.width * header.height;
   if (pixels > kHarmlessPixels && pixels > header.most_pixels)
-    fail(name, ": damaged ", to_string(header.format), ": its header gives a size of ",
-         size_of(header), ", but its data is too short for that");
+    fail_at(name, "damaged ", to_string(header.format), ": its header gives a size of ",
+            size_of(header), ", but its data is too short for that");
   check_pixels(header, name, max_pixels);
 }
 
 void check(const ImageHeader& header, std::span<const std::byte> bytes, std::string_view name) {
   const std::string_view format = to_string(header.format);
-  if (!header.problem.empty()) fail(name, ": cannot read this ", format, ": ", header.problem);
+  if (!header.problem.empty()) fail_at(name, "cannot read this ", format, ": ", header.problem);
   if (!header.complete)
-    fail(name, ": this ", format, " is cut short: it ends after ", bytes.size(), " bytes");
+    fail_at(name, "this ", format, " is cut short: it ends after ", bytes.size(), " bytes");
   if (bytes.size() > kMaxFileBytes)
-    fail(name, ": the file is too large: ", bytes.size(), " bytes; at most ", kMaxFileBytes,
-         " are read");
+    fail_at(name, "the file is too large: ", bytes.size(), " bytes; at most ", kMaxFileBytes,
+            " are read");
 }
 
 std::string by_module(DecodeProblem problem) {
@@ -101,7 +101,7 @@ Lease take_lease(const ImageHeader& header, const DecodeOptions& options) {
 /// `lease`: the share that was taken before the file was read, if any was.
 Image decode(std::span<const std::byte> bytes, std::string_view name, const DecodeOptions& options,
              Lease lease) {
-  if (bytes.empty()) fail(name, ": the file is empty");
+  if (bytes.empty()) fail_at(name, "the file is empty");
   check_format(bytes, name);
   const ImageHeader header = read_header(bytes);
   check(header, bytes, name);
@@ -112,12 +112,12 @@ Image decode(std::span<const std::byte> bytes, std::string_view name, const Deco
     image.pixels.reserve(image.width * image.height * 3);
     const std::string problem = decode_pixels(bytes, header.format, image);
     if (!problem.empty())
-      fail(name, ": cannot decode this ", to_string(header.format), ": ", problem);
+      fail_at(name, "cannot decode this ", to_string(header.format), ": ", problem);
     if (header.orientation != 1 && options.exif == Exif::kApply)
       return oriented(image, header.orientation);
     return image;
   } catch (const std::bad_alloc&) {
-    fail(name, ": not enough memory for ", header.width, "x", header.height, " pixels");
+    fail_at(name, "not enough memory for ", header.width, "x", header.height, " pixels");
   }
 }
 
@@ -126,8 +126,8 @@ class OpenFile {
  public:
   explicit OpenFile(const std::string& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
     if (number_ >= 0) return;
-    if (errno == ENOENT || errno == ENOTDIR) fail(path, ": no such file");
-    fail(path, ": cannot open: ", std::strerror(errno));
+    if (errno == ENOENT || errno == ENOTDIR) fail_at(path, "no such file");
+    fail_at(path, "cannot open: ", std::strerror(errno));
   }
   ~OpenFile() { ::close(number_); }
   OpenFile(const OpenFile&) = delete;

@@ -79,8 +79,8 @@ size_t most_bytes(const ImageHeader& header, bool pipe) {
 
 ByteSource open_source(int file, const std::string& name) {
   struct stat status {};
-  if (::fstat(file, &status) != 0) fail(name, ": cannot read: ", std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) fail(name, ": is a folder, expected an image file");
+  if (::fstat(file, &status) != 0) fail_at(name, "cannot read: ", std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) fail_at(name, "is a folder, expected an image file");
   const bool seekable = S_ISREG(status.st_mode);
   ByteSource source{.name = name, .read = {}};
   // A file given as standard input may have been read in part by another process.
@@ -92,7 +92,7 @@ ByteSource open_source(int file, const std::string& name) {
       got = seekable ? ::pread(file, bytes.data(), bytes.size(), start + static_cast<off_t>(at))
                      : ::read(file, bytes.data(), bytes.size());
     while (got < 0 && errno == EINTR);
-    if (got < 0) fail(name, ": cannot read: ", std::strerror(errno));
+    if (got < 0) fail_at(name, "cannot read: ", std::strerror(errno));
     return static_cast<size_t>(got);
   };
   return source;
@@ -101,13 +101,13 @@ ByteSource open_source(int file, const std::string& name) {
 std::vector<std::byte> read_image_bytes(const ByteSource& source, const BeforeRest& before_rest) {
   const std::string& name = source.name;
   if (source.size.value_or(0) > kMaxFileBytes)
-    fail(name, ": the file is too large: ", *source.size, " bytes; at most ", kMaxFileBytes,
-         " are read");
+    fail_at(name, "the file is too large: ", *source.size, " bytes; at most ", kMaxFileBytes,
+            " are read");
   std::vector<std::byte> bytes;
   constexpr size_t kEnoughToTell = 64;  // also what describe_unknown looks at
   while (bytes.size() < kEnoughToTell)
     if (!read_more(source, kChunk, bytes)) break;
-  if (bytes.empty()) fail(name, ": the file is empty");
+  if (bytes.empty()) fail_at(name, "the file is empty");
   check_format(bytes, name);
   if (!read_until(source, kAnyImage, bytes)) return bytes;
 
@@ -116,10 +116,10 @@ std::vector<std::byte> read_image_bytes(const ByteSource& source, const BeforeRe
   if (before_rest) before_rest(header);
   const size_t most = std::min(most_bytes(header, !source.size), kMaxFileBytes);
   if (!read_until(source, most, bytes) || read_header(bytes).complete) return bytes;
-  fail(name, ": the file is too large: ",
-       source.size ? std::to_string(*source.size) + " bytes" : "of unknown length",
-       ", but the first ", most, " do not hold a whole ", to_string(header.format), " of ",
-       header.width, "x", header.height, " pixels");
+  fail_at(name, "the file is too large: ",
+          source.size ? std::to_string(*source.size) + " bytes" : "of unknown length",
+          ", but the first ", most, " do not hold a whole ", to_string(header.format), " of ",
+          header.width, "x", header.height, " pixels");
 }
 
 }  // namespace vit::patch

@@ -22,8 +22,8 @@ FileFormat format_of(std::span<const std::byte> bytes) {
 
 void check_format(std::span<const std::byte> bytes, std::string_view name) {
   if (format_of(bytes) == FileFormat::kUnknown)
-    fail(name,
-         ": not a JPEG, PNG, WebP, BMP, TIFF, GIF, HEIC or AVIF image: ", describe_unknown(bytes));
+    fail_at(name,
+            "not a JPEG, PNG, WebP, BMP, TIFF, GIF, HEIC or AVIF image: ", describe_unknown(bytes));
 }
 
 ImageHeader read_header(std::span<const std::byte> bytes) {

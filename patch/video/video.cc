@@ -45,11 +45,11 @@ Video::Video(VideoSource source, double step, const std::atomic<bool>& stop)
   } catch (const std::bad_alloc&) {
     // FFmpeg also reports this for tables that the file only claims to have, so it fails this input
     // and not the whole run.
-    fail(source_.name,
-         ": cannot read this video: it needs more memory than is available; it is damaged or "
-         "malicious");
+    fail_at(source_.name,
+            "cannot read this video: it needs more memory than is available; it is damaged or "
+            "malicious");
   } catch (const Error& error) {
-    fail(source_.name, ": ", error.what());
+    fail_at(source_.name, error.what());
   }
 }
 

@@ -51,6 +51,18 @@ TEST(Safetensors, AcceptsEmptyTensors) {
   EXPECT_EQ(read_safetensors(path).tensors.at("e").shape, (Shape{0, 7}));
 }
 
+TEST(Safetensors, KeepsTheFileApartFromWhatIsWrongWithATensor) {
+  const Folder folder;
+  const auto path = folder.write("m.safetensors", safetensors(R"({"x":{"shape":[1]}})", ""));
+  try {
+    read_safetensors(path);
+    FAIL() << "accepted a tensor without dtype";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.where(), path);
+    EXPECT_EQ(error.reason(), "tensor 'x' has no dtype");
+  }
+}
+
 TEST(Safetensors, RefusesAFileCutShortAtEveryByte) {
   const std::string whole = safetensors(kOneFloat, std::string(4, '\0'));
   for (size_t length = 0; length < whole.size(); ++length)

@@ -18,8 +18,8 @@ std::vector<std::vector<float>> Explainer::explain(const ImageAnalysis& analysis
         {.query = request.query, .fusion = request.fusion, .first_layer = request.first_layer}));
   for (const auto& tokens : found)
     if (!interpret::all_finite(tokens))
-      fail(analysis.file, ": the relevance is NaN or infinite; the weights are damaged, or the ",
-           "training diverged");
+      fail_at(analysis.file, "the relevance is NaN or infinite; the weights are damaged, or the ",
+              "training diverged");
   return found;
 }
 

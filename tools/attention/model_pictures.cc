@@ -29,7 +29,7 @@ std::string rows_json(const std::string& model, const char* name, ConstMatrixVie
 
 void check_finite(const Classifier& classifier, const Matrix& numbers, const char* what) {
   if (!interpret::all_finite({numbers.data(), numbers.size()}))
-    fail(classifier.name(), ": ", what, " is NaN or infinite; its weights are damaged");
+    fail_at(classifier.name(), what, " is NaN or infinite; its weights are damaged");
 }
 
 std::string ending_of(const AttentionSettings& settings) {
@@ -133,8 +133,8 @@ std::string positions_bytes(const Classifier& classifier, const AttentionSetting
 std::string filters_bytes(const Classifier& classifier, const AttentionSettings& settings) {
   const ModelConfig& config = classifier.config();
   if (config.embedding.conv_stem)
-    fail(classifier.name(), ": its patch kernel reads what convolutions make of the pixels, not ",
-         "pixels, and cannot be shown as pictures");
+    fail_at(classifier.name(), "its patch kernel reads what convolutions make of the pixels, not ",
+            "pixels, and cannot be shown as pictures");
   const auto found = interpret::filter_components(classifier.runner().model(), kFilters);
   check_finite(classifier, found.components, "the decomposition of its patch filters");
   if (settings.kind == FileKind::kNumpy)

@@ -74,13 +74,13 @@ void Retry::apply() const {
       if (stop_) return;
       const bool replaced = again && same(*again, *row);
       if (!replaced && row->failed && settings_.retry_failed)
-        fail(output().string(), ": row ", row->number, " is missing; remove this file, and retry");
+        fail_at(output().string(), "row ", row->number, " is missing; remove this file, and retry");
       after.append_stored(replaced ? retried : before, row->number);
       if (replaced) again = retried.next();
     }
     if (again)
-      fail(output().string(), ": row ", again->number, " is not in ", settings_.output.string(),
-           "; remove this file, and retry");
+      fail_at(output().string(), "row ", again->number, " is not in ", settings_.output.string(),
+              "; remove this file, and retry");
     after.finish();
   }
   move_result(joined, settings_.output, settings_.kind);

@@ -115,8 +115,9 @@ class RowRun {
       throw;
     } catch (const Error& error) {
       report_.clear_progress();
-      fail(error,
-           report_.resumable() ? std::string("\nthe rows so far are safe; ") + kResumeAdvice : "");
+      fail_again(error, report_.resumable()
+                            ? std::string("\nthe rows so far are safe; ") + kResumeAdvice
+                            : "");
     }
     report_.clear_progress();
     if (!complete()) return report_.say_stopped(signals_.number());
@@ -327,8 +328,8 @@ int run_rows(const RunSettings& settings, const RunParts& parts) {
                     ", which is not its place; all rows are renumbered from 1 on");
     renumber(settings.output, settings.kind, settings.shape);
     if (!std::ranges::all_of(settings.inputs.operands, can_be_read_twice))
-      fail(settings.output.string(), ": its rows were renumbered, and the list of inputs ",
-           "cannot be read twice; run the same command again");
+      fail_at(settings.output.string(), "its rows were renumbered, and the list of inputs ",
+              "cannot be read twice; run the same command again");
     return run_all(settings, parts, signals, before);
   }
 }

@@ -96,7 +96,7 @@ patch::Image load_image(Row& row, const patch::DecodeOptions& options,
     row.facts = patch::photo_facts_of_file(read_bytes(row.input));
   patch::Image image = load_image(row.input, options);
   row.damage = image.damage;
-  if (settings.strict && !row.damage.empty()) fail(row.input.path, ": damaged: ", row.damage);
+  if (settings.strict && !row.damage.empty()) fail_at(row.input.path, "damaged: ", row.damage);
   return image;
 }
 

@@ -43,7 +43,7 @@ void check_folder_of(const fs::path& path) {
   const fs::path folder = path.parent_path();
   std::error_code ignored;
   if (!folder.empty() && !fs::is_directory(folder, ignored))
-    fail(path.string(), ": cannot write: there is no folder ", folder.string());
+    fail_at(path.string(), "cannot write: there is no folder ", folder.string());
 }
 
 void check_outputs(const std::vector<fs::path>& outputs, const std::vector<fs::path>& inputs) {

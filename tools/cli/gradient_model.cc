@@ -36,11 +36,11 @@ void check_attention_size(const Classifier& classifier) {
   const double weights = static_cast<double>(config.encoder.depth) * static_cast<double>(heads) *
                          static_cast<double>(tokens) * static_cast<double>(tokens);
   if (weights <= static_cast<double>(kMostAttentionWeights)) return;
-  fail(classifier.name(), ": its attention at this image size has ", config.encoder.depth,
-       " layers x ", heads, " heads x ", tokens, " x ", tokens, " tokens, which would take ",
-       formatted("%.1f GB", weights * sizeof(float) / 1e9), "; the limit is ",
-       formatted("%.1f GB", static_cast<double>(kMostAttentionWeights) * sizeof(float) / 1e9),
-       "; choose a smaller --image-size");
+  fail_at(classifier.name(), "its attention at this image size has ", config.encoder.depth,
+          " layers x ", heads, " heads x ", tokens, " x ", tokens, " tokens, which would take ",
+          formatted("%.1f GB", weights * sizeof(float) / 1e9), "; the limit is ",
+          formatted("%.1f GB", static_cast<double>(kMostAttentionWeights) * sizeof(float) / 1e9),
+          "; choose a smaller --image-size");
 }
 
 }  // namespace vit::tools

@@ -31,18 +31,18 @@ GroupItem take_item(std::string_view& text, const std::string& where) {
   size_t end = std::min(text.find(','), text.size());
   if (text.starts_with('"')) {
     const size_t quote = text.find('"', 1);
-    if (quote == text.npos) fail(where, ": a quote is not closed: ", text);
+    if (quote == text.npos) fail_at(where, "a quote is not closed: ", text);
     item.quoted = true;
     item.text = text.substr(1, quote - 1);
     end = std::min(text.find(',', quote), text.size());
     const auto rest = trimmed(text.substr(quote + 1, end - quote - 1));
-    if (!rest.empty()) fail(where, ": '", rest, "' follows a quote, expected a comma");
+    if (!rest.empty()) fail_at(where, "'", rest, "' follows a quote, expected a comma");
   } else {
     item.text = trimmed(text.substr(0, end));
   }
   if (item.text.empty())
-    fail(where, ": nothing between two commas or at the end, expected a label, a pattern, a ",
-         "WordNet id or a name of WordNet");
+    fail_at(where, "nothing between two commas or at the end, expected a label, a pattern, a ",
+            "WordNet id or a name of WordNet");
   text.remove_prefix(std::min(end + 1, text.size()));
   return item;
 }
@@ -51,13 +51,13 @@ void read_line(std::string_view line, const std::string& where, std::vector<Grou
   const size_t equals = line.find('=');
   const std::string name(trimmed(line.substr(0, equals)));
   if (equals == line.npos || name.empty())
-    fail(where, ": '", line, "', expected GROUP = labels, patterns or WordNet ids, such as ",
-         "dogs = n02084071");
+    fail_at(where, "'", line, "', expected GROUP = labels, patterns or WordNet ids, such as ",
+            "dogs = n02084071");
   auto group = std::ranges::find(groups, name, &GroupSpec::name);
   if (group == groups.end()) group = groups.insert(groups.end(), {name, {}});
   std::string_view items = trimmed(line.substr(equals + 1));
   if (items.empty())
-    fail(where, ": group '", name, "' is empty, expected labels, patterns or WordNet ids");
+    fail_at(where, "group '", name, "' is empty, expected labels, patterns or WordNet ids");
   while (!items.empty()) group->items.push_back(take_item(items, where));
 }
 
@@ -73,8 +73,8 @@ std::string content_of(const std::filesystem::path& path) {
     content.resize(had + static_cast<size_t>(file.gcount()));
   }
   if (content.size() > kMostBytes)
-    fail(path.string(), ": has more than 16 MB, expected a list of groups as text");
-  if (!file.eof()) fail(path.string(), ": cannot read");
+    fail_at(path.string(), "has more than 16 MB, expected a list of groups as text");
+  if (!file.eof()) fail_at(path.string(), "cannot read");
   return content;
 }
 
@@ -92,7 +92,7 @@ std::vector<GroupSpec> read_group_file(const std::filesystem::path& path) {
     if (!text.empty() && !text.starts_with('#')) read_line(text, where, groups);
   }
   if (groups.empty())
-    fail(path.string(), ": has no groups, expected lines such as dogs = n02084071");
+    fail_at(path.string(), "has no groups, expected lines such as dogs = n02084071");
   return groups;
 }
 

@@ -76,8 +76,8 @@ std::vector<size_t> GroupMembers::find_id(const GroupItem& item) {
   if (const auto found = names_.find(item.text)) return {*found};
   const Synset* synset = weights::find_synset(item.text);
   if (synset == nullptr)
-    fail(item.where, ": ", item.text, " is not the WordNet id of an ImageNet-1k class or of ",
-         "anything above one");
+    fail_at(item.where, item.text, " is not the WordNet id of an ImageNet-1k class or of ",
+            "anything above one");
   return below(*synset);
 }
 
@@ -91,14 +91,15 @@ std::vector<size_t> GroupMembers::find_name(const GroupItem& item, const std::st
     for (const auto& [synset, classes] : meanings)
       ids += "\n  " + synset->id + "  " + joined(synset->names) + kind_of(*synset) + ": " +
              class_count(classes.size()) + ", such as " + names_.label(classes.front());
-    fail(item.where, ": '", name, "' has several meanings; give an id:", ids);
+    fail_at(item.where, "'", name, "' has several meanings; give an id:", ids);
   }
   const auto label = names_.find(name);
   if (meanings.empty()) return label ? std::vector{*label} : std::vector<size_t>{};
   const auto& [synset, classes] = meanings.front();
   if (label && std::ranges::find(classes, *label) == classes.end())
-    fail(item.where, ": '", name, "' is the label of class ", *label, " and a name of WordNet for ",
-         class_count(classes.size()), "; give the index ", *label, " or the id ", synset->id);
+    fail_at(item.where, "'", name, "' is the label of class ", *label,
+            " and a name of WordNet for ", class_count(classes.size()), "; give the index ", *label,
+            " or the id ", synset->id);
   return classes;
 }
 
@@ -106,20 +107,22 @@ void GroupMembers::explain(const GroupItem& item) const {
   const std::string& text = item.text;
   const bool wordnet = leading_wordnet_id(text) == text || !weights::find_synsets(text).empty();
   if (item.quoted || (wordnet && knows_wordnet()))
-    fail(item.where, ": no class of ", names_.model(), " is '", text, "'",
-         item.quoted ? "" : " or below it in WordNet");
+    fail_at(item.where, "no class of ", names_.model(), " is '", text, "'",
+            item.quoted ? "" : " or below it in WordNet");
   if (wordnet)
-    fail(item.where, ": '", text, "' is of WordNet, and ", names_.model(),
-         " has no classes of ImageNet-1k whose ids or names are known; give labels or patterns, ",
-         "such as ", names_.label(0));
-  if (is_pattern(text)) fail(item.where, ": no label of ", names_.model(), " matches '", text, "'");
+    fail_at(
+        item.where, "'", text, "' is of WordNet, and ", names_.model(),
+        " has no classes of ImageNet-1k whose ids or names are known; give labels or patterns, ",
+        "such as ", names_.label(0));
+  if (is_pattern(text))
+    fail_at(item.where, "no label of ", names_.model(), " matches '", text, "'");
   std::vector<std::string> candidates = names_.all_names();
   if (knows_wordnet())
     for (auto& name : weights::synset_names()) candidates.push_back(std::move(name));
   const std::string meant = nearest(weights::plain_name(text), candidates);
-  fail(item.where, ": '", text, "' is neither a label of ", names_.model(),
-       knows_wordnet() ? " nor a name of WordNet above its classes" : ", nor an index",
-       meant.empty() ? "" : "; did you mean '" + meant + "'?");
+  fail_at(item.where, "'", text, "' is neither a label of ", names_.model(),
+          knows_wordnet() ? " nor a name of WordNet above its classes" : ", nor an index",
+          meant.empty() ? "" : "; did you mean '" + meant + "'?");
 }
 
 std::vector<size_t> GroupMembers::unknown() const {

@@ -50,7 +50,7 @@ Groups::Groups(const std::vector<GroupSpec>& specs, const ClassNames& names, Gro
   std::string left_out;
   for (const GroupSpec& spec : specs) assign(spec, classes_of(spec, members, left_out), names);
   if (std::ranges::all_of(group_of_, [](size_t group) { return group == kNone; }))
-    fail(specs.front().items.front().where, ": none of the groups has a class of ", names.model());
+    fail_at(specs.front().items.front().where, "none of the groups has a class of ", names.model());
   const auto other = std::ranges::find(names_, kOtherGroup);
   const bool rest = std::ranges::find(group_of_, kNone) != group_of_.end();
   const auto place = static_cast<size_t>(other - names_.begin());
@@ -81,7 +81,7 @@ std::vector<size_t> Groups::classes_of(const GroupSpec& spec, GroupMembers& memb
     }
   }
   if (classes.empty() && !options_.some_labels)
-    fail(spec.items.back().where, ": group '", spec.name, "' has no class left in it");
+    fail_at(spec.items.back().where, "group '", spec.name, "' has no class left in it");
   return classes;
 }
 
@@ -103,11 +103,11 @@ void Groups::refuse_second(const GroupSpec& spec, std::span<const size_t> classe
   std::string larger = names_[first], smaller = spec.name;
   if (std::ranges::count(group_of_, first) < static_cast<std::ptrdiff_t>(classes.size()))
     std::swap(larger, smaller);
-  fail(spec.items.front().where, ": class ", index, " (", names.label(index), ") is in '",
-       names_[first], "' and in '", spec.name, "'",
-       shared > 1 ? ", and so are " + std::to_string(shared - 1) + " more" : "",
-       "; expected each class in one group: in a file, ", larger, " = …, !", smaller,
-       " leaves classes out");
+  fail_at(spec.items.front().where, "class ", index, " (", names.label(index), ") is in '",
+          names_[first], "' and in '", spec.name, "'",
+          shared > 1 ? ", and so are " + std::to_string(shared - 1) + " more" : "",
+          "; expected each class in one group: in a file, ", larger, " = …, !", smaller,
+          " leaves classes out");
 }
 
 std::vector<float> Groups::probabilities(std::span<const float> of_classes) const {

@@ -31,7 +31,7 @@ patch::Image read_member(const MemberName& name, const std::string& file,
   } catch (const patch::WaitStopped&) {
     throw;
   } catch (const Error& error) {
-    fail(file, ": ", error.reason_at(file));
+    fail_at(file, error.reason_at(file));
   }
 }
 
@@ -43,7 +43,7 @@ patch::Image read_frame(const FrameName& name, const std::string& file,
   } catch (const patch::WaitStopped&) {
     throw;
   } catch (const Error& error) {
-    fail(file, ": ", error.reason_at(file));
+    fail_at(file, error.reason_at(file));
   }
 }
 
@@ -76,7 +76,7 @@ ImageFiles image_files(const std::vector<std::string>& operands) {
     const size_t before = found.files.size();
     data::visit_images(operand, take, found.skipped);
     if (found.files.size() == before)
-      fail(operand, ": no image in this folder, expected files that end in ", data::kImageEndings);
+      fail_at(operand, "no image in this folder, expected files that end in ", data::kImageEndings);
   }
   return found;
 }
@@ -88,9 +88,9 @@ patch::Image read_image_input(const std::string& file, const patch::DecodeOption
   if (const auto name = split_frame_name(file)) return read_frame(*name, file, options);
   std::error_code unreadable;  // reading the file reports it
   if (std::filesystem::is_directory(file, unreadable))
-    fail(file,
-         ": is a folder, expected an image; vit batch takes folders, or give its files, such as ",
-         file, file.ends_with('/') ? "" : "/", "*.jpg");
+    fail_at(file,
+            "is a folder, expected an image; vit batch takes folders, or give its files, such as ",
+            file, file.ends_with('/') ? "" : "/", "*.jpg");
   return patch::read_image(file, options);
 }
 

@@ -172,7 +172,7 @@ Classifier load_classifier(const ModelSettings& settings) {
     if (!settings.quiet && is_bundled(settings.model)) name_default_model(classifier);
     return classifier;
   } catch (const TooManyTokens& error) {
-    fail(error, ": --image-size N, --max-tokens N");
+    fail_again(error, ": --image-size N, --max-tokens N");
   } catch (const UnfitImageSize& error) {
     fail_usage("option '--image-size': ", error.what());
   }
@@ -187,11 +187,11 @@ Classifier load_with_classes(const ModelSettings& settings) {
   if (classifier.config().head.classes != 0) return classifier;
   const std::string place = model_place(settings, classifier);
   if (has_text_tower(classifier.path()))
-    fail(place, ": this model has no classes of its own; name them in words: ",
-         "--labels \"a cat,a dog\" or --labels @FILE");
-  fail(place, ": ", classifier.name(), " has no classifier, its output is ",
-       classifier.config().outputs(),
-       " features; give a model with a classifier, or write the features with vit embed");
+    fail_at(place, "this model has no classes of its own; name them in words: ",
+            "--labels \"a cat,a dog\" or --labels @FILE");
+  fail_at(place, classifier.name(), " has no classifier, its output is ",
+          classifier.config().outputs(),
+          " features; give a model with a classifier, or write the features with vit embed");
 }
 
 std::vector<HeadId> parse_heads(std::string_view option, std::string_view text) {

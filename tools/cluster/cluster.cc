@@ -39,8 +39,8 @@ int run(const cxxopts::ParseResult& arguments) {
   const index::Index index = index::read_index(settings.index);
   const size_t images = index::live_rows(index.vectors).size();
   if (options.clusters > images)
-    fail(settings.index.string(), ": has ", count_of(images, "image", "images"), ", expected at ",
-         "least as many as the ", options.clusters, " clusters; give a smaller -k");
+    fail_at(settings.index.string(), "has ", count_of(images, "image", "images"), ", expected at ",
+            "least as many as the ", options.clusters, " clusters; give a smaller -k");
   ThreadPool pool(settings.threads);
   const auto result = index::cluster(index.vectors, options, {.pool = &pool});
   const ClusterReport report{settings.index, index, result, options.seed, pictures};

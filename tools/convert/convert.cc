@@ -104,7 +104,7 @@ int run(const cxxopts::ParseResult& parsed) {
   check_outputs({output}, inputs);
   std::error_code ignored;
   if (fs::exists(output, ignored) && !parsed.count("force"))
-    fail(output.string(), ": exists already; --force overwrites it");
+    fail_at(output.string(), "exists already; --force overwrites it");
   remove_abandoned(output.parent_path());
   const auto words = parse_words(parsed);
   if (words && !others.empty()) fail_usage("--labels and --mean-with given, expected one of them");

@@ -40,8 +40,8 @@ bool holds_classes(const fs::path& folder, const ClassNames& names) {
   std::stable_partition(likely_first.begin(), likely_first.end(), std::not_fn(was_trained_on));
   for (const fs::path& path : likely_first)
     if (holds_classes(path, names))
-      fail(folder.string(), ": its folders are not classes of ", names.model(), ", but those in ",
-           path.string(), " are; did you mean that folder?");
+      fail_at(folder.string(), "its folders are not classes of ", names.model(), ", but those in ",
+              path.string(), " are; did you mean that folder?");
   std::string more;
   constexpr size_t kShown = 5;
   for (size_t i = 1; i < std::min(unmatched.size(), kShown); ++i)
@@ -52,8 +52,8 @@ bool holds_classes(const fs::path& folder, const ClassNames& names) {
                 ? "; nor is another folder:"
                 : "; nor are " + std::to_string(unmatched.size() - 1) + " other folders:") +
            more;
-  fail(folder.string(), ": class folder ", names.explain(unmatched.front().filename().string()),
-       more);
+  fail_at(folder.string(), "class folder ", names.explain(unmatched.front().filename().string()),
+          more);
 }
 
 std::vector<ClassFolder> match_folders(const fs::path& folder, const std::vector<fs::path>& paths,
@@ -96,9 +96,9 @@ List list_named_files(const fs::path& folder, const ClassNames& names) {
       const auto id = leading_wordnet_id(name);
       const auto truth = id.empty() ? std::nullopt : names.find(id);
       if (id.empty())
-        fail(path, ": no class given, expected ", folder.string(),
-             "/CLASS/IMAGE, or names that begin with a WordNet id such as n01440764");
-      if (!truth) fail(path, ": ", names.explain(id));
+        fail_at(path, "no class given, expected ", folder.string(),
+                "/CLASS/IMAGE, or names that begin with a WordNet id such as n01440764");
+      if (!truth) fail_at(path, names.explain(id));
       take({path, number++, *truth});
       return true;
     };
@@ -135,15 +135,15 @@ List list_csv(const std::string& path, const ClassNames& names) {
     std::uint64_t number = 0;
     for (bool first = true; const auto fields = reader.next(); first = false) {
       if (first && (columns = columns_of(*fields)).header) continue;
-      const auto where = [&] { return path + ": line " + std::to_string(reader.line()) + ": "; };
+      const auto where = [&] { return path + ": line " + std::to_string(reader.line()); };
       if (fields->size() <= std::max(columns.file, columns.label))
-        fail(where(), "got ", fields->size(), fields->size() == 1 ? " field" : " fields",
-             ", expected a file and its label");
+        fail_at(where(), "got ", fields->size(), fields->size() == 1 ? " field" : " fields",
+                ", expected a file and its label");
       const std::string& label = (*fields)[columns.label];
       const auto truth = names.find(label);
       if (!truth)
-        fail(where(), "label ", names.explain(label),
-             first ? "; if this line names the columns, call them file and label" : "");
+        fail_at(where(), "label ", names.explain(label),
+                first ? "; if this line names the columns, call them file and label" : "");
       const fs::path file = fs::path(path).parent_path() / (*fields)[columns.file];
       take({file.string(), number++, *truth});
     }
@@ -160,11 +160,11 @@ List list_folder(const fs::path& folder, const ClassNames& names) {
 LabelledFiles open_dataset(const data::Dataset& dataset, const std::string& path,
                            const ClassNames& names) {
   if (dataset.validation.empty())
-    fail(path, ": no test part in it, expected t10k-images-idx3-ubyte or test_batch.bin");
+    fail_at(path, "no test part in it, expected t10k-images-idx3-ubyte or test_batch.bin");
   std::vector<size_t> classes;
   for (const std::string& label : dataset.labels) {
     const auto truth = names.find(label);
-    if (!truth) fail(path, ": label ", names.explain(label));
+    if (!truth) fail_at(path, "label ", names.explain(label));
     classes.push_back(*truth);
   }
   const auto samples = std::make_shared<std::vector<data::Sample>>(dataset.validation);
@@ -199,7 +199,7 @@ LabelledFiles open_labelled(const std::string& path, const ClassNames& names,
                             const patch::DecodeOptions& options) {
   std::error_code problem;
   if (!fs::exists(path, problem))
-    fail(path, problem ? ": cannot open: " + problem.message() : ": no such file or folder");
+    fail_at(path, problem ? "cannot open: " + problem.message() : "no such file or folder");
   if (data::is_idx_folder(path)) return open_dataset(data::read_idx(path), path, names);
   if (data::is_cifar_folder(path)) return open_dataset(data::read_cifar(path), path, names);
   const bool folder = fs::is_directory(path);
@@ -214,8 +214,8 @@ LabelledFiles open_labelled(const std::string& path, const ClassNames& names,
   };
   list([&](const LabelledImage&) { ++files.images; }, files.skipped);
   if (files.images == 0 && folder)
-    fail(path, ": no image in it, expected files that end in ", data::kImageEndings);
-  if (files.images == 0) fail(path, ": no image in it, expected lines of file,label");
+    fail_at(path, "no image in it, expected files that end in ", data::kImageEndings);
+  if (files.images == 0) fail_at(path, "no image in it, expected lines of file,label");
   return files;
 }
 

@@ -91,7 +91,7 @@ void check_calibration(const Settings& settings, bool force) {
                "', expected a file that ends in .safetensors");
   check_folder_of(settings.calibrated);
   if (std::filesystem::exists(settings.calibrated) && !force)
-    fail(settings.calibrated, ": exists already; --force overwrites it");
+    fail_at(settings.calibrated, "exists already; --force overwrites it");
 }
 
 Settings parse_settings(const cxxopts::ParseResult& arguments) {
@@ -168,8 +168,8 @@ Evaluation run_evaluation(const Settings& settings, const Classifier& classifier
 
 void check_model(const Settings& settings, const Classifier& classifier) {
   if (classifier.config().head.multi_label && !settings.calibrated.empty())
-    fail(model_place(settings.model, classifier), ": ", classifier.name(),
-         " gives every class a probability of its own; a temperature is for a softmax");
+    fail_at(model_place(settings.model, classifier), classifier.name(),
+            " gives every class a probability of its own; a temperature is for a softmax");
 }
 
 /// The classes, or groups of them, that the labels of images name.
@@ -211,7 +211,7 @@ int run_all(const cxxopts::ParseResult& arguments) {
   if (groups) settings.evaluation.groups = &*groups;
   const Evaluation evaluation = run_evaluation(settings, classifier, files, outputs);
   if (evaluation.tally.images() == 0)
-    fail(settings.data, ": none of ", evaluation.unreadable, " images could be read");
+    fail_at(settings.data, "none of ", evaluation.unreadable, " images could be read");
   const EvaluationReport report{settings.data, names, evaluation, files.skipped, settings.csv_safe};
   write_output(settings.json ? evaluation_json(report) : evaluation_text(report));
   if (outputs.predictions) outputs.predictions->commit();

@@ -217,7 +217,7 @@ void write_evaluation(const fs::path& output, const EvaluationReport& report,
   if (files.size() == 1) return write_file(output, evaluation_page(report, read));
   std::error_code error;
   fs::create_directories(output, error);
-  if (error) fail(output.string(), ": cannot make this folder: ", error.message());
+  if (error) fail_at(output.string(), "cannot make this folder: ", error.message());
   remove_abandoned(output);
   write_file(files[0], confusion_csv(report));
   write_file(files[1], encode_picture(confusion_picture(report), ".png"));

@@ -14,7 +14,7 @@ constexpr size_t kBytesAtOnce = size_t{1} << 16;
 const fs::path& in_made_folder(const fs::path& path) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
-  if (error) fail(path.parent_path().string(), ": cannot make this folder: ", error.message());
+  if (error) fail_at(path.parent_path().string(), "cannot make this folder: ", error.message());
   return path;
 }
 

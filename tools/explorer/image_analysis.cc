@@ -54,7 +54,7 @@ ImageAnalysis analyze_decoded(const Classifier& classifier, Runner& runner, cons
   try {
     analysis.maps = interpret::capture(runner);
   } catch (const Error& error) {
-    fail(analysis.file, ": ", error.what());
+    fail_at(analysis.file, error.what());
   }
   analysis.patches = copy_of(runner.patches());
   if (classifier.config().head.classes != 0)

@@ -105,7 +105,7 @@ interpret::AttentionMaps capture_named(Runner& runner, const std::string& file) 
   try {
     return interpret::capture(runner);
   } catch (const Error& error) {
-    fail(file, ": ", error.what());
+    fail_at(file, error.what());
   }
 }
 

@@ -64,8 +64,8 @@ Json description_of(const std::filesystem::path& path, const index::Index& index
     return description.contains(key) && description[key].is_string();
   };
   if (!description.is_object() || !is_text("model") || !is_text("model_sha256"))
-    fail(path.string(), ": does not say which model made it, so nothing can be compared with it; ",
-         "make it again with vit index --restart");
+    fail_at(path.string(), "does not say which model made it, so nothing can be compared with it; ",
+            "make it again with vit index --restart");
   return description;
 }
 
@@ -84,7 +84,7 @@ void check_description(const std::filesystem::path& path, const Json& stored, co
   if (lines.empty()) return;
   std::string text;
   for (const auto& line : lines) text += "\n  " + line;
-  fail(path.string(), ": was made with another model or other options:", text, "\n", advice);
+  fail_at(path.string(), "was made with another model or other options:", text, "\n", advice);
 }
 
 }  // namespace vit::tools

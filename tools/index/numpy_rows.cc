@@ -19,7 +19,7 @@ class NumberReader {
   NumberReader(const fs::path& path, size_t width) : file_(path), width_(width) {
     // Magic (6 bytes), version (2), length of the text that follows (2, format 1.0).
     const auto opening = file_.read(0, 10);
-    if (opening.size() < 10) fail(path.string(), ": is cut short, expected a NumPy array");
+    if (opening.size() < 10) fail_at(path.string(), "is cut short, expected a NumPy array");
     std::uint16_t length = 0;
     std::memcpy(&length, opening.data() + 8, sizeof length);
     offset_ = 10 + size_t{length};
@@ -29,7 +29,7 @@ class NumberReader {
     std::vector<float> numbers(width_);
     const auto bytes = std::as_writable_bytes(std::span(numbers));
     if (file_.read(offset_, bytes) != bytes.size())
-      fail(file_.path(), ": is cut short, it has fewer rows than its list");
+      fail_at(file_.path(), "is cut short, it has fewer rows than its list");
     offset_ += bytes.size();
     return numbers;
   }
@@ -55,18 +55,18 @@ Json index_description(const Json& header) {
 
 UpdateSource read_numpy_rows(const fs::path& npy) {
   std::error_code ignored;
-  if (!fs::exists(npy, ignored)) fail(npy.string(), ": no such file");
+  if (!fs::exists(npy, ignored)) fail_at(npy.string(), "no such file");
   if (!fs::exists(sidecar_of(npy), ignored))
-    fail(npy.string(), ": has no list of its rows, expected it in ", sidecar_of(npy).string(),
-         "; make both with vit embed -o ", npy.filename().string());
+    fail_at(npy.string(), "has no list of its rows, expected it in ", sidecar_of(npy).string(),
+            "; make both with vit embed -o ", npy.filename().string());
   Results results(npy, ResultKind::kNumpy, {}, {.read_only = true});
   const auto stored = results.read_header();
-  if (!stored) fail(sidecar_of(npy).string(), ": has no header; make it again with vit embed");
+  if (!stored) fail_at(sidecar_of(npy).string(), "has no header; make it again with vit embed");
   const Json header = parse_header(npy, results, *stored);
   const RowShape shape = shape_of(npy, header);
   if (shape.features.size() != 1)
-    fail(npy.string(), ": has ", shape.features.empty() ? "no vector" : "several vectors",
-         " for an image, expected one; make it with vit embed --features cls or mean");
+    fail_at(npy.string(), "has ", shape.features.empty() ? "no vector" : "several vectors",
+            " for an image, expected one; make it with vit embed --features cls or mean");
   UpdateSource source{.description = index_description(header), .width = shape.features.front()};
   NumpyFile list(npy, shape, true);
   list.read_header();

@@ -83,11 +83,11 @@ index::Index open_index(const UpdateSettings& settings, const UpdateSource& sour
                     "use the same model and options, give another output, or start again with "
                     "--restart");
   if (index.format.width != source.width)
-    fail(settings.output.string(), ": has vectors of ", index.format.width, " numbers, expected ",
-         source.width, "; start again with --restart");
+    fail_at(settings.output.string(), "has vectors of ", index.format.width, " numbers, expected ",
+            source.width, "; start again with --restart");
   if (settings.half && index.format.type != type)
-    fail(settings.output.string(),
-         ": has numbers of 32 bits, and --half asks for 16; start again with --restart");
+    fail_at(settings.output.string(),
+            "has numbers of 32 bits, and --half asks for 16; start again with --restart");
   return index;
 }
 
@@ -202,7 +202,7 @@ class Update {
     try {
       work.vector = source_.maker->vector_of(image, *runner);
     } catch (const Error& error) {
-      fail(item.input.path, ": ", error.what());
+      fail_at(item.input.path, error.what());
     }
   }
 
@@ -287,7 +287,7 @@ class Update {
     if (reports_ > kMostReports)
       write_message("... and " + format_count(reports_ - kMostReports) + " more that failed");
     if (live == 0)
-      fail(settings_.output.string(), ": no image could be read; see the messages above");
+      fail_at(settings_.output.string(), "no image could be read; see the messages above");
     if (!settings_.quiet) write_message(settings_.output.string() + ": " + summary(live));
     return 0;
   }

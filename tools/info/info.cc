@@ -97,7 +97,7 @@ int run(const cxxopts::ParseResult& arguments) {
   const ModelReport report = report_on(split_model(arguments, 0).model, heads);
   const bool tensors = arguments.count("tensors") != 0;
   if (arguments.count("labels") != 0 && arguments.count("json") == 0) {
-    if (report.labels.empty()) fail(report.model, ": has no labels");
+    if (report.labels.empty()) fail_at(report.model, "has no labels");
     write_output(label_list(report));
     return 0;
   }

@@ -67,8 +67,8 @@ std::vector<fs::path> shard_files(const std::vector<std::string>& operands) {
     }
     const auto found = shards_beside(operand);
     if (found.empty())
-      fail(operand.string(), ": there are no shards of this name, expected files such as ",
-           shard_file(operand, {0, 4, {}}).string());
+      fail_at(operand.string(), "there are no shards of this name, expected files such as ",
+              shard_file(operand, {0, 4, {}}).string());
     files.insert(files.end(), found.begin(), found.end());
   }
   return files;
@@ -95,15 +95,15 @@ std::vector<fs::path> complete_set(const std::vector<fs::path>& files) {
       missing += (missing.empty() ? "" : ", ") + std::to_string(i);
   }
   if (!missing.empty())
-    fail(first->output.string(), ": of its ", first->shard.count,
-         " shards these are missing: ", missing);
+    fail_at(first->output.string(), "of its ", first->shard.count,
+            " shards these are missing: ", missing);
   return ordered;
 }
 
 Marker marker_of(const fs::path& file) {
   if (const auto marker = read_marker(file)) return *marker;
-  fail(file.string(), ": this shard is not complete: there is no ",
-       done_marker(file).filename().string(), "; run its command again to resume it");
+  fail_at(file.string(), "this shard is not complete: there is no ",
+          done_marker(file).filename().string(), "; run its command again to resume it");
 }
 
 Results open(const ShardSet& set, const fs::path& path) {
@@ -117,25 +117,26 @@ Results open_shard(const ShardSet& set, const fs::path& path) {
 
 /// The header of a shard's file, without the shard, which must be the one of its name.
 Json read_header(const fs::path& file, ResultKind kind) {
-  if (!fs::exists(file)) fail(file.string(), ": no such file");
+  if (!fs::exists(file)) fail_at(file.string(), "no such file");
   Results results(file, kind, {}, {.read_only = true});
   const auto text = results.read_header();
   Json header = text ? parse_header(file, results, *text) : Json::object();
   const auto shard = take_shard(header);
-  if (!shard) fail(file.string(), ": is not the file of a shard: its header names none");
+  if (!shard) fail_at(file.string(), "is not the file of a shard: its header names none");
   if (!(*shard == parse_shard_file(file)->shard))
-    fail(file.string(), ": is shard ", shard->index, " of ", shard->count,
-         " by its header; was it renamed?");
+    fail_at(file.string(), "is shard ", shard->index, " of ", shard->count,
+            " by its header; was it renamed?");
   results.check_damage();
   return header;
 }
 
 void check_listing(const fs::path& first, const Marker& a, const fs::path& file, const Marker& b) {
   if (a.listed == b.listed && a.listing == b.listing) return;
-  fail(file.string(), ": was made from another listing than ", first.string(), ": ", b.listed,
-       " inputs against ", a.listed,
-       ". Files were added or removed meanwhile; run the commands of all shards again to add the "
-       "new ones");
+  fail_at(
+      file.string(), "was made from another listing than ", first.string(), ": ", b.listed,
+      " inputs against ", a.listed,
+      ". Files were added or removed meanwhile; run the commands of all shards again to add the "
+      "new ones");
 }
 
 ShardSet check(const std::vector<std::string>& operands) {
@@ -144,7 +145,7 @@ ShardSet check(const std::vector<std::string>& operands) {
   set.output = parse_shard_file(set.files.front())->output;
   const auto kind = result_kind(set.files.front());
   if (!kind)
-    fail(set.files.front().string(), ": expected a file of results: .csv, .jsonl, .db or .npy");
+    fail_at(set.files.front().string(), "expected a file of results: .csv, .jsonl, .db or .npy");
   set.kind = *kind;
   std::optional<Marker> first;
   for (const auto& file : set.files) {
@@ -155,8 +156,8 @@ ShardSet check(const std::vector<std::string>& operands) {
     }
     const auto lines = differences(set.header, header);
     if (!lines.empty())
-      fail(file.string(), ": has other options than ", set.files.front().string(), ": ",
-           lines.front());
+      fail_at(file.string(), "has other options than ", set.files.front().string(), ": ",
+              lines.front());
     const Marker marker = marker_of(file);
     if (!first) first = marker;
     check_listing(set.files.front(), *first, file, marker);
@@ -197,8 +198,8 @@ std::uint64_t join(const ShardSet& set, Results& joined) {
   }
   for (size_t i = 0; i < sources.size(); ++i)
     if (const auto expected = marker_of(set.files[i]).rows; expected != sources[i].rows)
-      fail(set.files[i].string(), ": has ", sources[i].rows, " rows, but its marker says ",
-           expected, "; run its command again");
+      fail_at(set.files[i].string(), "has ", sources[i].rows, " rows, but its marker says ",
+              expected, "; run its command again");
   return rows;
 }
 

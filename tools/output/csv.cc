@@ -70,7 +70,7 @@ std::optional<std::vector<std::string>> csv_fields(std::string_view record) {
 }
 
 CsvReader::CsvReader(const std::string& path) : path_(path), file_(path, std::ios::binary) {
-  if (!file_) fail(path, ": cannot read: ", std::strerror(errno));
+  if (!file_) fail_at(path, "cannot read: ", std::strerror(errno));
 }
 
 std::optional<std::vector<std::string>> CsvReader::next() {
@@ -80,7 +80,7 @@ std::optional<std::vector<std::string>> CsvReader::next() {
     if (line_ == 1 && text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
     if (!text.empty() && text != "\r") return read_record(text);
   }
-  if (file_.bad()) fail(path_, ": cannot read: ", std::strerror(errno));
+  if (file_.bad()) fail_at(path_, "cannot read: ", std::strerror(errno));
   return std::nullopt;
 }
 
@@ -90,7 +90,7 @@ std::vector<std::string> CsvReader::read_record(std::string_view first_line) {
   size_t length = first_line.size();
   for (std::string more; scanner.quoted; scanner.feed(more)) {
     if (!read_line(more, length))
-      fail(path_, ": line ", line_, ": a quote is opened and never closed");
+      fail_at(path_, "line ", line_, ": a quote is opened and never closed");
     length += more.size() + 1;
     scanner.fields.back() += '\n';
   }
@@ -109,8 +109,8 @@ bool CsvReader::read_line(std::string& text, size_t before) {
     // The line break is counted, not stored; a line that fills the part or ends the file has none.
     text.append(part.data(), file_.good() ? count - 1 : count);
     if (before + text.size() > kLongestRecord)
-      fail(path_, ": line ", lines_read_ + 1, ": a record of more than ", kLongestRecord,
-           " bytes; is this a table?");
+      fail_at(path_, "line ", lines_read_ + 1, ": a record of more than ", kLongestRecord,
+              " bytes; is this a table?");
   } while (file_.fail() && !file_.eof());
   ++lines_read_;
   return true;

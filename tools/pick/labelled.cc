@@ -21,7 +21,7 @@ std::unordered_set<std::string> paths_in_table(const fs::path& path) {
   const auto titles = reader.next();
   const auto found = titles ? std::ranges::find(*titles, "path") : decltype(titles->begin()){};
   if (!titles || found == titles->end())
-    fail(path.string(), ": has no column 'path', expected one with the labelled images");
+    fail_at(path.string(), "has no column 'path', expected one with the labelled images");
   const auto column = static_cast<size_t>(found - titles->begin());
   std::unordered_set<std::string> paths;
   while (const auto record = reader.next())
@@ -32,7 +32,7 @@ std::unordered_set<std::string> paths_in_table(const fs::path& path) {
 
 std::unordered_set<std::string> paths_in_list(const fs::path& path) {
   std::ifstream file(path);
-  if (!file) fail(path.string(), ": cannot be opened");
+  if (!file) fail_at(path.string(), "cannot be opened");
   std::unordered_set<std::string> paths;
   for (std::string line; std::getline(file, line);) {
     if (line.ends_with('\r')) line.pop_back();
@@ -45,7 +45,7 @@ std::unordered_set<std::string> paths_in_list(const fs::path& path) {
 
 std::vector<size_t> labelled_rows(const index::Index& index, const fs::path& path) {
   std::error_code ignored;
-  if (!fs::exists(path, ignored)) fail(path.string(), ": no such file or folder");
+  if (!fs::exists(path, ignored)) fail_at(path.string(), "no such file or folder");
   const bool folder = fs::is_directory(path, ignored);
   std::string below = folder ? absolute_path(path) : "";
   if (folder && !below.ends_with('/')) below += '/';
@@ -57,8 +57,8 @@ std::vector<size_t> labelled_rows(const index::Index& index, const fs::path& pat
     if (folder ? name.starts_with(below) : paths.contains(name)) rows.push_back(row);
   }
   if (rows.empty())
-    fail(path.string(), ": names no image of the index; relative names are looked up in this ",
-         "folder");
+    fail_at(path.string(), "names no image of the index; relative names are looked up in this ",
+            "folder");
   return rows;
 }
 

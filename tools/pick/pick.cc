@@ -115,7 +115,7 @@ int pick_uncertain(const Settings& settings, PickReport& report, std::span<const
       return 128 + result.signal;
     }
     if (result.doubts.empty())
-      fail(report.path.string(), ": no image could be classified; see the messages above");
+      fail_at(report.path.string(), "no image could be classified; see the messages above");
     doubts = std::move(result.doubts);
   } else {
     doubts = doubts_of_results(report.index, settings.uncertain);

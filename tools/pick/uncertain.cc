@@ -145,8 +145,8 @@ std::vector<Doubt> doubts_of_results(const index::Index& index, const fs::path& 
   }
   for (size_t i = 0; i < doubts.size(); ++i) doubts[i].score = doubt_of(best[i], multi_label);
   if (doubts.empty())
-    fail(results.string(), ": has no row of an image of the index; relative names are looked up ",
-         "in this folder: run it where `vit batch` ran");
+    fail_at(results.string(), "has no row of an image of the index; relative names are looked up ",
+            "in this folder: run it where `vit batch` ran");
   return doubts;
 }
 

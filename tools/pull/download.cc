@@ -16,9 +16,9 @@ void check_room(const RemoteFile& file, std::uintmax_t needed,
   std::error_code error;
   const auto space = std::filesystem::space(folder, error);
   if (!error && space.available < needed)
-    fail(folder.string(), ": not enough space for ", file.name, ": it needs ", format_bytes(needed),
-         ", ", format_bytes(space.available),
-         " are free; free some or set VIT_HOME to another disk");
+    fail_at(folder.string(), "not enough space for ", file.name, ": it needs ",
+            format_bytes(needed), ", ", format_bytes(space.available),
+            " are free; free some or set VIT_HOME to another disk");
 }
 
 /// Whether this is the body of the file, not of a redirect or an error.
@@ -32,16 +32,15 @@ bool accept(const Response& response, const std::string& url, PartFile& part) {
     const std::string range = response.header("content-range");
     if (range.starts_with(expected)) return true;
     part.restart();
-    throw BrokenConnection(origin_of(url) + ": answered with the range '" + range +
-                           "', expected '" + expected + "…'");
+    fail_as<BrokenConnection>(origin_of(url), "answered with the range '", range, "', expected '",
+                              expected, "…'");
   }
   if (response.status == kRangeNotSatisfiable) {
     part.restart();
-    throw BrokenConnection(origin_of(url) + ": cannot resume in the middle of the file");
+    fail_as<BrokenConnection>(origin_of(url), "cannot resume in the middle of the file");
   }
   if (response.status == kTooMany || response.status >= kServerError)
-    throw BrokenConnection(origin_of(url) + ": is too busy, status " +
-                           std::to_string(response.status));
+    fail_as<BrokenConnection>(origin_of(url), "is too busy, status ", response.status);
   return false;
 }
 
@@ -51,7 +50,7 @@ void settle_size(const Response& response, const RemoteFile& file, PartFile& par
   if (const auto length = response.number("content-length"))
     part.expect(part.size() + *length);
   else if (!part.is_small())
-    fail(file.name, ": the server states no size, so it could fill the disk; not fetched");
+    fail_at(file.name, "the server states no size, so it could fill the disk; not fetched");
 }
 
 void fetch_rest(HubRepository& repository, const RemoteFile& file, PartFile& part,
@@ -70,11 +69,10 @@ void fetch_rest(HubRepository& repository, const RemoteFile& file, PartFile& par
   };
   const Response response = repository.get(request);
   if (response.status >= 400)
-    fail(repository.name(), ": cannot fetch ", file.name, ": the server says ", response.status);
+    fail_at(repository.name(), "cannot fetch ", file.name, ": the server says ", response.status);
   if (file.size && part.size() < *file.size && !counted)
-    throw BrokenConnection(origin_of(file.url) + ": the connection broke after " +
-                           std::to_string(part.size()) + " of " + std::to_string(*file.size) +
-                           " bytes");
+    fail_as<BrokenConnection>(origin_of(file.url), "the connection broke after ", part.size(),
+                              " of ", *file.size, " bytes");
 }
 
 }  // namespace

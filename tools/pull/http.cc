@@ -81,7 +81,7 @@ struct UrlParts {
   CURLU* url = curl_url();
   explicit UrlParts(const std::string& text) {
     if (curl_url_set(url, CURLUPART_URL, text.c_str(), 0) != CURLUE_OK)
-      fail(without_credentials(text), ": is not a web address");
+      fail_at(without_credentials(text), "is not a web address");
   }
   ~UrlParts() { curl_url_cleanup(url); }
   UrlParts(const UrlParts&) = delete;
@@ -103,16 +103,16 @@ struct UrlParts {
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_CONNECT:
-      throw NetworkError(where + ": cannot be reached: " + reason +
-                         "; check the network, the proxy variables and HF_ENDPOINT");
+      fail_as<NetworkError>(where, "cannot be reached: ", reason,
+                            "; check the network, the proxy variables and HF_ENDPOINT");
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
-      throw NetworkError(where + ": its certificate is not trusted: " + reason +
-                         "; is the package ca-certificates installed?");
+      fail_as<NetworkError>(where, "its certificate is not trusted: ", reason,
+                            "; is the package ca-certificates installed?");
     case CURLE_OPERATION_TIMEDOUT:
-      throw BrokenConnection(where + ": no answer in time: " + reason);
+      fail_as<BrokenConnection>(where, "no answer in time: ", reason);
     default:
-      throw BrokenConnection(where + ": the connection broke: " + reason);
+      fail_as<BrokenConnection>(where, "the connection broke: ", reason);
   }
 }
 
@@ -178,8 +178,8 @@ Response HttpClient::perform(const Request& request) {
 std::string resolve_url(const std::string& base, const std::string& location) {
   const UrlParts parts(base);
   if (curl_url_set(parts.url, CURLUPART_URL, location.c_str(), 0) != CURLUE_OK)
-    fail(origin_of(base), ": redirects to '", without_credentials(location),
-         "', which is not a web address");
+    fail_at(origin_of(base), "redirects to '", without_credentials(location),
+            "', which is not a web address");
   return parts.get(CURLUPART_URL);
 }
 

@@ -48,7 +48,7 @@ std::string unquoted(std::string etag) {
 std::string next_url(const std::string& url, const Response& response) {
   std::string next = resolve_url(url, response.header("location"));
   if (url.starts_with("https:") && !next.starts_with("https:"))
-    fail(origin_of(url), ": redirects to '", origin_of(next), "', which is not encrypted");
+    fail_at(origin_of(url), "redirects to '", origin_of(next), "', which is not encrypted");
   return next;
 }
 
@@ -94,7 +94,7 @@ Response HubRepository::get(Request request) {
     if (!is_redirect(response)) return response;
     request.url = next_url(request.url, response);
   }
-  fail(origin_of(request.url), ": redirects more than ", kMostRedirects, " times");
+  fail_at(origin_of(request.url), "redirects more than ", kMostRedirects, " times");
 }
 
 /// The hub's own response; redirects to the storage are not followed.
@@ -103,13 +103,12 @@ Response HubRepository::head(std::string url) {
     Request request{.url = url, .token = token_for(url), .head = true};
     Response response = client_.perform(request);
     if (response.status >= 500 || response.status == 429)
-      throw BrokenConnection(origin_of(url) + ": is too busy, status " +
-                             std::to_string(response.status));
+      fail_as<BrokenConnection>(origin_of(url), "is too busy, status ", response.status);
     if (!is_redirect(response) || !response.header("x-linked-etag").empty()) return response;
     url = next_url(url, response);
     if (!same_origin(url, settings_.endpoint)) return response;
   }
-  fail(origin_of(url), ": redirects more than ", kMostRedirects, " times");
+  fail_at(origin_of(url), "redirects more than ", kMostRedirects, " times");
 }
 
 void HubRepository::refuse(const Response& response, const std::string& what) const {
@@ -119,15 +118,16 @@ void HubRepository::refuse(const Response& response, const std::string& what) co
   const std::string home = without_credentials(settings_.endpoint) + "/" + name_;
   const bool has_token = !settings_.token.empty();
   if (code == "RevisionNotFound")
-    fail(name_, ": has no revision '", settings_.revision, "' (", said, "); see ", home);
+    fail_at(name_, "has no revision '", settings_.revision, "' (", said, "); see ", home);
   if (code == "GatedRepo" || response.status == 403)
-    fail(name_, ": may not be read, ", said, "; accept its licence at ", home,
-         has_token ? " with the account of HF_TOKEN" : ", then set HF_TOKEN to your access token");
+    fail_at(
+        name_, "may not be read, ", said, "; accept its licence at ", home,
+        has_token ? " with the account of HF_TOKEN" : ", then set HF_TOKEN to your access token");
   if (response.status == 401 || response.status == 404)
-    fail(name_, ": no such repository, or a private one: ", said, "; check the name at ", home,
-         has_token ? "; HF_TOKEN gives no access to it"
-                   : "; for a private one set HF_TOKEN to your access token");
-  fail(name_, ": cannot fetch ", what, ": ", said);
+    fail_at(name_, "no such repository, or a private one: ", said, "; check the name at ", home,
+            has_token ? "; HF_TOKEN gives no access to it"
+                      : "; for a private one set HF_TOKEN to your access token");
+  fail_at(name_, "cannot fetch ", what, ": ", said);
 }
 
 std::optional<RemoteFile> HubRepository::find(const std::string& file) {
@@ -158,7 +158,7 @@ std::vector<std::string> HubRepository::list() {
                          encoded(revision)};
   request.on_body = [&](std::span<const std::byte> bytes) {
     if (body.size() + bytes.size() > kLargestListing)
-      fail(name_, ": its list of files has more than ", kLargestListing >> 20, " MB");
+      fail_at(name_, "its list of files has more than ", kLargestListing >> 20, " MB");
     body.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   };
   const Response response = with_retries(
@@ -171,7 +171,7 @@ std::vector<std::string> HubRepository::list() {
   const auto json = nlohmann::json::parse(body, nullptr, false);
   std::vector<std::string> names;
   if (!json.is_object() || !json.contains("siblings") || !json["siblings"].is_array())
-    fail(name_, ": the hub's list of files cannot be read");
+    fail_at(name_, "the hub's list of files cannot be read");
   for (const auto& file : json["siblings"])
     if (file.is_object() && file.contains("rfilename") && file["rfilename"].is_string())
       if (auto name = file["rfilename"].get<std::string>(); name.find('/') == std::string::npos)

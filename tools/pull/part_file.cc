@@ -46,7 +46,7 @@ std::string read_text(const fs::path& path) {
 }
 
 [[noreturn]] void refuse(const fs::path& path, int error) {
-  fail(path.string(), ": cannot write: ", std::strerror(error));
+  fail_at(path.string(), "cannot write: ", std::strerror(error));
 }
 
 }  // namespace
@@ -68,8 +68,8 @@ void PartFile::open_locked() {
     if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
       const int error = errno;
       ::close(file_);
-      if (error == EWOULDBLOCK) fail(part_.string(), ": another program is fetching it");
-      fail(part_.string(), ": cannot lock: ", std::strerror(error));
+      if (error == EWOULDBLOCK) fail_at(part_.string(), "another program is fetching it");
+      fail_at(part_.string(), "cannot lock: ", std::strerror(error));
     }
     // Its last holder may have finished it, and given it its name, between our two calls.
     if (is_at(file_, part_)) return;
@@ -90,7 +90,7 @@ void PartFile::start_digest() {
 
 void PartFile::check_limit(std::uintmax_t size) const {
   if (limit_ && size > *limit_)
-    fail(remote_.name, ": is larger than ", *limit_ >> 20, " MB, which no such file is");
+    fail_at(remote_.name, "is larger than ", *limit_ >> 20, " MB, which no such file is");
 }
 
 void PartFile::expect(std::uintmax_t size) {
@@ -131,8 +131,8 @@ void PartFile::restart() {
 void PartFile::add(std::span<const std::byte> bytes) {
   if (remote_.size && size_ + bytes.size() > *remote_.size) {
     discard();
-    fail(remote_.name, ": the server sends more than the ", *remote_.size,
-         " bytes that the hub stated; the bad file was removed");
+    fail_at(remote_.name, "the server sends more than the ", *remote_.size,
+            " bytes that the hub stated; the bad file was removed");
   }
   if (limit_ && size_ + bytes.size() > *limit_) {
     discard();
@@ -156,8 +156,8 @@ void PartFile::discard() {
 std::string PartFile::finish() {
   if (remote_.size && size_ != *remote_.size) {
     discard();
-    fail(remote_.name, ": is ", size_, " bytes, the hub stated ", *remote_.size,
-         "; the bad file was removed, try again");
+    fail_at(remote_.name, "is ", size_, " bytes, the hub stated ", *remote_.size,
+            "; the bad file was removed, try again");
   }
   if (!digest_ && is_hash(remote_.etag, kSha1Digits)) {  // it begins with the size
     digest_ = Digest::git_blob(size_);
@@ -167,8 +167,8 @@ std::string PartFile::finish() {
   const std::string kind = !digest_ ? "" : hash.size() == kSha256Digits ? "sha256" : "git sha1";
   if (digest_ && hash != remote_.etag) {
     discard();
-    fail(remote_.name, ": its ", kind, " is ", hash, ", the hub stated ", remote_.etag,
-         "; the bad file was removed, try again");
+    fail_at(remote_.name, "its ", kind, " is ", hash, ", the hub stated ", remote_.etag,
+            "; the bad file was removed, try again");
   }
   if (::fsync(file_) != 0) refuse(part_, errno);
   if (::rename(part_.c_str(), path_.c_str()) != 0) refuse(path_, errno);

@@ -54,7 +54,7 @@ std::string repository_of(const std::string& name) {
   if (known.size() > 1) {
     std::string list;
     for (const auto& model : known) list += "\n  " + model.name;
-    fail(name, ": the catalogue has several of this architecture, name one of them:", list);
+    fail_at(name, "the catalogue has several of this architecture, name one of them:", list);
   }
   if (const std::string what = weights::unsupported_name(name); !what.empty())
     fail("'", name, "' is ", what);
@@ -118,7 +118,7 @@ class Pull {
     std::error_code ignored;  // a folder with other files stays
     if (!before_) fs::remove(folder_ / weights::kConfigName, ignored);
     fs::remove(folder_, ignored);
-    fail(repository_.name(), ": ", what);
+    fail_at(repository_.name(), what);
   }
 
   /// transformers' models of two towers: a configuration for each.
@@ -171,17 +171,17 @@ class Pull {
     std::ifstream file(folder_ / weights::kShardIndexName);
     const auto index = nlohmann::json::parse(file, nullptr, false);
     if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object())
-      fail(repository_.name(), ": ", weights::kShardIndexName, " has no weight_map");
+      fail_at(repository_.name(), weights::kShardIndexName, " has no weight_map");
     std::set<std::string> shards;
     for (const auto& [tensor, shard] : index["weight_map"].items()) {
       // A name that leads out of the folder must not be written to.
       const fs::path name = shard.is_string() ? shard.get<std::string>() : "";
       if (name.empty() || name.has_parent_path() || name == "..")
-        fail(repository_.name(), ": ", weights::kShardIndexName, " names the shard ", shard.dump());
+        fail_at(repository_.name(), weights::kShardIndexName, " names the shard ", shard.dump());
       shards.insert(name.string());
     }
     for (const auto& shard : shards)
-      if (!fetch_if_there(shard)) fail(repository_.name(), ": has no ", shard);
+      if (!fetch_if_there(shard)) fail_at(repository_.name(), "has no ", shard);
   }
 
   void fetch_only_weights(const std::vector<std::string>& names) {
@@ -194,10 +194,10 @@ class Pull {
       listed += (listed.empty() ? "" : ", ") + name;
     }
     if (candidates.empty())
-      fail(repository_.name(), ": holds no weights that this toolkit reads (safetensors, PyTorch, ",
-           "NumPy, GGUF)");
+      fail_at(repository_.name(),
+              "holds no weights that this toolkit reads (safetensors, PyTorch, ", "NumPy, GGUF)");
     if (candidates.size() > 1)
-      fail(repository_.name(), ": holds several weight files, fetch one by hand: ", listed);
+      fail_at(repository_.name(), "holds several weight files, fetch one by hand: ", listed);
     fetch_if_there(candidates.front());
   }
 
@@ -214,8 +214,8 @@ int pull(const std::string& name, const std::string& revision, bool offline) {
   if (offline) {
     const auto found = weights::find_downloaded(hub, revision);
     if (!found)
-      fail(hub, ": is not in the cache, and nothing is fetched offline (--offline or ",
-           "HF_HUB_OFFLINE); -m also takes a folder that was copied from another machine");
+      fail_at(hub, "is not in the cache, and nothing is fetched offline (--offline or ",
+              "HF_HUB_OFFLINE); -m also takes a folder that was copied from another machine");
     write_output(hub + " is in " + printable(found->string()) + "\n");
     return 0;
   }

@@ -97,7 +97,7 @@ class QueryVectors {
     try {
       return maker_->vector_of(image, runner);
     } catch (const Error& error) {
-      fail(shown_name(file), ": ", error.what());
+      fail_at(shown_name(file), error.what());
     }
   }
 
@@ -106,18 +106,18 @@ class QueryVectors {
       const auto model = weights::find_model(settings_.model);
       const std::string digest = model_digest(model), stored = description_["model_sha256"];
       if (digest != stored)
-        fail(path_.string(), ": was made with another model: its weights have the sha256 ", stored,
-             ", those of ", model.string(), " have ", digest,
-             "; search with the model of the index, or index again");
+        fail_at(path_.string(), "was made with another model: its weights have the sha256 ", stored,
+                ", those of ", model.string(), " have ", digest,
+                "; search with the model of the index, or index again");
       const Json& options = description_["options"];
       if (!options.is_object() || !options.contains("features") || options["features"] != "output")
-        fail(path_.string(),
-             ": its vectors are not the model's output, so they cannot be compared ",
-             "with texts; search with --image, or index again with a two-tower model");
+        fail_at(path_.string(),
+                "its vectors are not the model's output, so they cannot be compared ",
+                "with texts; search with --image, or index again with a two-tower model");
       texts_.emplace(model);
       if (texts_->width() != index_.format.width)
-        fail(path_.string(), ": has vectors of ", index_.format.width,
-             " numbers, those of texts have ", texts_->width(), "; index again with this model");
+        fail_at(path_.string(), "has vectors of ", index_.format.width,
+                " numbers, those of texts have ", texts_->width(), "; index again with this model");
     }
     return texts_->of(words);
   }

@@ -190,7 +190,7 @@ std::optional<std::string> setting(const Request& request, const Json& fields,
 patch::Image decode_input(const NamedImage& input, const PixelLimits& limits) {
   const auto bytes = as_bytes(input.bytes);
   try {
-    if (bytes.empty()) fail(input.name, ": the file is empty");
+    if (bytes.empty()) fail_at(input.name, "the file is empty");
     patch::check_format(bytes, input.name);
   } catch (const StatusError&) {
     throw;

@@ -39,10 +39,10 @@ size_t parse_megabytes(std::string_view option, const std::string& text) {
 /// A token per line; blank lines are ignored.
 std::vector<std::string> read_tokens(const std::string& path) {
   std::ifstream file(path);
-  if (!file) fail(path, ": cannot read the token file");
+  if (!file) fail_at(path, "cannot read the token file");
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0 && (status.st_mode & (S_IROTH | S_IWOTH)) != 0)
-    fail(path, ": every user of this machine can read or write the tokens; run chmod 600 on it");
+    fail_at(path, "every user of this machine can read or write the tokens; run chmod 600 on it");
   std::vector<std::string> hashes;
   std::string line;
   while (std::getline(file, line)) {
@@ -50,11 +50,11 @@ std::vector<std::string> read_tokens(const std::string& path) {
       line.pop_back();
     if (line.empty()) continue;
     if (line.size() < kLeastTokenLength)
-      fail(path, ": a token of ", line.size(), " characters, expected at least ", kLeastTokenLength,
-           "; openssl rand -hex 32 makes one");
+      fail_at(path, "a token of ", line.size(), " characters, expected at least ",
+              kLeastTokenLength, "; openssl rand -hex 32 makes one");
     hashes.push_back(token_hash(line));
   }
-  if (hashes.empty()) fail(path, ": no token in this file, expected one per line");
+  if (hashes.empty()) fail_at(path, "no token in this file, expected one per line");
   return hashes;
 }
 

@@ -98,8 +98,8 @@ std::optional<Groups> groups_of(const std::vector<GroupSpec>& specs, const Class
   std::vector<std::string> labels(weights::imagenet1k_classes().size());
   for (const auto& [index, label] : overview.all_labels) {
     if (index >= kMostClasses)
-      fail(source.path.string(), ": a row names class ", index, ", expected less than ",
-           kMostClasses);
+      fail_at(source.path.string(), "a row names class ", index, ", expected less than ",
+              kMostClasses);
     if (index >= labels.size()) labels.resize(index + 1);
     labels[index] = label;
   }

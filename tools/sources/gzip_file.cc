@@ -68,8 +68,8 @@ class GzipFile::Decoder {
     const std::size_t made = room - stream_.avail_out;
     to_ += made;
     if (to_ > kHarmless && to_ / kMostGrowth > consumed())
-      fail(file_.path(), ": decompresses to more than ", kMostGrowth,
-           " times its size, which images do not; unpack it first if you trust it");
+      fail_at(file_.path(), "decompresses to more than ", kMostGrowth,
+              " times its size, which images do not; unpack it first if you trust it");
     if (status == Z_STREAM_END) end_stream();
     return made;
   }
@@ -130,12 +130,12 @@ class GzipFile::Decoder {
   }
 
   [[noreturn]] void cut_short() const {
-    fail(file_.path(), ": this gzip file is truncated: it ends after ", file_.size(), " bytes");
+    fail_at(file_.path(), "this gzip file is truncated: it ends after ", file_.size(), " bytes");
   }
   [[noreturn]] void damaged() const {
-    fail(file_.path(), consumed() < 4 ? ": not a gzip file" : ": damaged gzip file",
-         consumed() < 4 ? "" : ", at byte ",
-         consumed() < 4 ? std::string() : std::to_string(consumed()));
+    fail_at(file_.path(), consumed() < 4 ? "not a gzip file" : "damaged gzip file",
+            consumed() < 4 ? "" : ", at byte ",
+            consumed() < 4 ? std::string() : std::to_string(consumed()));
   }
 
   const ReadableFile& file_;

@@ -14,8 +14,8 @@ namespace vit::tools {
 ReadableFile::ReadableFile(const std::filesystem::path& path)
     : path_(path.string()), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
   if (file_ < 0)
-    fail(path_, errno == ENOENT ? ": no such file" : ": cannot open: ",
-         errno == ENOENT ? "" : std::strerror(errno));
+    fail_at(path_, errno == ENOENT ? "no such file" : "cannot open: ",
+            errno == ENOENT ? "" : std::strerror(errno));
   struct stat status {};
   if (fstat(file_, &status) == 0) size_ = static_cast<std::uint64_t>(status.st_size);
 }
@@ -36,7 +36,7 @@ std::size_t ReadableFile::read(std::uint64_t offset, std::span<std::byte> bytes)
     const ssize_t got =
         ::pread(file_, bytes.data() + had, bytes.size() - had, static_cast<off_t>(offset + had));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(path_, ": cannot read: ", std::strerror(errno));
+    if (got < 0) fail_at(path_, "cannot read: ", std::strerror(errno));
     if (got == 0) break;
     had += static_cast<std::size_t>(got);
   }

@@ -119,8 +119,8 @@ class Walk {
       const Block block(bytes);
       if (block.zero() && at_ != 0) return true;
       if (!block.checksum_right())
-        fail(file_.path, at_ == 0 ? ": not a tar archive" : ": damaged tar archive",
-             ": no member header at byte ", at_);
+        fail_at(file_.path, at_ == 0 ? "not a tar archive" : "damaged tar archive",
+                ": no member header at byte ", at_);
       if (!take(block)) return false;
     }
     return false;
@@ -141,7 +141,7 @@ class Walk {
 
   bool take(const Block& block) {
     const auto size = block.number(124, 12);
-    if (!size) fail(file_.path, ": damaged tar archive: no size in the header at byte ", at_);
+    if (!size) fail_at(file_.path, "damaged tar archive: no size in the header at byte ", at_);
     const std::uint64_t start = at_ + kBlock;
     const char type = block.type();
     if (type == 'L' || type == 'x' || type == 'g' || type == 'K') {
@@ -169,17 +169,17 @@ class Walk {
 
   void read_extension(char type, std::uint64_t start, std::uint64_t size) {
     if (size > kLongestHeader)
-      fail(file_.path, ": damaged tar archive: a header of ", size, " bytes at byte ", at_);
+      fail_at(file_.path, "damaged tar archive: a header of ", size, " bytes at byte ", at_);
     const auto bytes = read(start, static_cast<std::size_t>(size));
     if (bytes.size() < size) cut_short();
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (type == 'L') overrides_.name = std::string(text.substr(0, text.find('\0')));
     if (type == 'x' && !read_pax(text, overrides_))
-      fail(file_.path, ": damaged tar archive: a pax header that cannot be read at byte ", at_);
+      fail_at(file_.path, "damaged tar archive: a pax header that cannot be read at byte ", at_);
   }
 
   [[noreturn]] void cut_short() const {
-    fail(file_.path, ": this tar archive is truncated: no whole member at byte ", at_);
+    fail_at(file_.path, "this tar archive is truncated: no whole member at byte ", at_);
   }
 
   const TarBytes& file_;

@@ -59,8 +59,8 @@ std::int64_t count_frames(const patch::Video& video, const std::string& path, st
   const auto bytes = static_cast<double>(fs::file_size(path, ignored));
   if (milliseconds > kLongest ||
       milliseconds / static_cast<double>(step) > kAlways + bytes / kLeastBytes)
-    fail(path, ": claims to be ", milliseconds / 1000, " s long, but has only ", bytes,
-         " bytes: it is damaged or malicious");
+    fail_at(path, "claims to be ", milliseconds / 1000, " s long, but has only ", bytes,
+            " bytes: it is damaged or malicious");
   return std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::ceil(milliseconds / static_cast<double>(step) - 1e-6)));
 }

@@ -65,16 +65,16 @@ End find_end(const ReadableFile& file) {
       return {start + at, {tail.begin() + static_cast<std::ptrdiff_t>(at), tail.end()}};
   const auto head = file.read(0, 4);
   const bool cut = Fields(head).u32(0) == kLocalHeader;
-  fail(file.path(), cut ? ": this zip archive is truncated" : ": not a zip archive",
-       ": it has no directory at its end");
+  fail_at(file.path(), cut ? "this zip archive is truncated" : "not a zip archive",
+          ": it has no directory at its end");
 }
 
 Directory find_directory(const ReadableFile& file) {
   const End end = find_end(file);
   const Fields fields(end.bytes);
   if (fields.u16(4) != 0 && fields.u16(4) != 0xffff)
-    fail(file.path(), ": one part of a zip archive in several; join them: zip -s 0 FILE.zip ",
-         "--out whole.zip");
+    fail_at(file.path(), "one part of a zip archive in several; join them: zip -s 0 FILE.zip ",
+            "--out whole.zip");
   std::uint64_t behind = end.place;
   Directory found{fields.u32(16), fields.u32(12), 0};
   const auto locator = file.read(behind - std::min<std::uint64_t>(behind, kLocatorLength), 4);
@@ -82,11 +82,11 @@ Directory find_directory(const ReadableFile& file) {
     behind -= kLocatorLength + kEnd64Length;  // its place, even with bytes before the archive
     const auto end64 = file.read(behind, kEnd64Length);
     if (Fields(end64).u32(0) != kEnd64)
-      fail(file.path(), ": damaged zip archive: its 64-bit end is not where it should be");
+      fail_at(file.path(), "damaged zip archive: its 64-bit end is not where it should be");
     found = {Fields(end64).u64(48), Fields(end64).u64(40), 0};
   }
   if (found.size > behind || found.offset > behind - found.size)
-    fail(file.path(), ": damaged zip archive: its directory is outside of the file");
+    fail_at(file.path(), "damaged zip archive: its directory is outside of the file");
   found.before = behind - found.size - found.offset;
   found.offset += found.before;
   return found;
@@ -138,7 +138,7 @@ class Walk {
       if (stop) return false;
       Fields entry(bytes(at, kCentralLength));
       if (entry.u32(0) != kCentralHeader)
-        fail(file_.path(), ": damaged zip archive: no directory entry at byte ", at);
+        fail_at(file_.path(), "damaged zip archive: no directory entry at byte ", at);
       const std::size_t name = entry.u16(28), extra = entry.u16(30);
       const std::size_t length = kCentralLength + name + extra + entry.u16(32);
       entry = Fields(bytes(at, length));
@@ -156,8 +156,8 @@ class Walk {
       part_ = file_.read(
           at, static_cast<std::size_t>(std::min<std::uint64_t>(end_ - at, std::max(count, kPart))));
       if (part_.size() < count)
-        fail(file_.path(), ": damaged zip archive: its directory ends within an entry, at byte ",
-             at);
+        fail_at(file_.path(), "damaged zip archive: its directory ends within an entry, at byte ",
+                at);
     }
     return std::span(part_).subspan(static_cast<std::size_t>(at - start_), count);
   }
@@ -187,8 +187,9 @@ class Walk {
   /// Thousands of members that share their bytes would cost as much time as gigabytes.
   void check_sum(const ZipMember& member) {
     if (member.packed > file_.size() - packed_)
-      fail(file_.path(), ": damaged zip archive: '", member.name,
-           "' and the members before it would take more bytes than the file has, so they overlap");
+      fail_at(
+          file_.path(), "damaged zip archive: '", member.name,
+          "' and the members before it would take more bytes than the file has, so they overlap");
     packed_ += member.packed;
   }
 
@@ -208,10 +209,10 @@ class Content {
     const auto head = file_.read(member_.header, kLocalLength);
     const Fields local(head);
     if (head.size() < kLocalLength || local.u32(0) != kLocalHeader)
-      fail(name_, ": is not where the archive's directory says");
+      fail_at(name_, "is not where the archive's directory says");
     start_ = member_.header + kLocalLength + local.u16(26) + local.u16(28);
     if (start_ > file_.size() || member_.packed > file_.size() - start_)
-      fail(name_, ": is cut short: it does not end within the archive");
+      fail_at(name_, "is cut short: it does not end within the archive");
     if (member_.deflated && inflateInit2(&stream_, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
   }
   ~Content() {
@@ -246,7 +247,7 @@ class Content {
     made_ += made;
     sum_ = crc32_z(sum_, reinterpret_cast<const Bytef*>(bytes.data()), made);
     if (made_ == member_.size && sum_ != member_.checksum)
-      fail(name_, ": does not match its checksum: the archive is damaged");
+      fail_at(name_, "does not match its checksum: the archive is damaged");
     return made;
   }
 
@@ -275,7 +276,7 @@ class Content {
   }
 
   [[noreturn]] void damaged() const {
-    fail(name_, ": does not unpack to its ", member_.size, " bytes: the archive is damaged");
+    fail_at(name_, "does not unpack to its ", member_.size, " bytes: the archive is damaged");
   }
 
   const ReadableFile& file_;
@@ -299,7 +300,7 @@ bool visit_zip(const ReadableFile& file, const std::function<bool(const ZipMembe
 
 std::function<std::size_t(std::uint64_t, std::span<std::byte>)> zip_reader(
     const ReadableFile& file, const ZipMember& member, const std::string& name) {
-  if (!member.problem.empty()) fail(name, ": ", member.problem);
+  if (!member.problem.empty()) fail_at(name, member.problem);
   return [content = std::make_shared<Content>(file, member, name)](
              std::uint64_t at, std::span<std::byte> bytes) { return content->read(at, bytes); };
 }

@@ -49,16 +49,16 @@ void check_same_classes(const weights::Checkpoint& checkpoint, const data::Datas
   constexpr const char* kAdvice = "; start from a probe instead (--head-start probe)";
   const size_t classes = checkpoint.config.head.classes;
   if (checkpoint.config.head.multi_label)
-    fail(model, ": its classes are independent, expected classes that exclude each other, as in ",
-         "training", kAdvice);
+    fail_at(model, "its classes are independent, expected classes that exclude each other, as in ",
+            "training", kAdvice);
   if (classes != dataset.labels.size())
-    fail(model, ": has a classifier of ", classes, " classes, expected the ", dataset.labels.size(),
-         " of the data", kAdvice);
+    fail_at(model, "has a classifier of ", classes, " classes, expected the ",
+            dataset.labels.size(), " of the data", kAdvice);
   const auto [expected, got] = std::ranges::mismatch(dataset.labels, checkpoint.labels);
   if (expected != dataset.labels.end())
-    fail(model, ": class ", expected - dataset.labels.begin(), " is ",
-         got == checkpoint.labels.end() ? "without a label" : "'" + *got + "'", ", expected '",
-         *expected, "' as in the data", kAdvice);
+    fail_at(model, "class ", expected - dataset.labels.begin(), " is ",
+            got == checkpoint.labels.end() ? "without a label" : "'" + *got + "'", ", expected '",
+            *expected, "' as in the data", kAdvice);
 }
 
 /// The network that fine-tuning starts from.

@@ -92,7 +92,7 @@ void append(const fs::path& path, std::string_view bytes, size_t before) {
   if (file) return;
   std::error_code ignored;
   fs::resize_file(path, before, ignored);  // no half of a record
-  fail(path.string(), ": cannot be written: ", std::strerror(errno));
+  fail_at(path.string(), "cannot be written: ", std::strerror(errno));
 }
 
 }  // namespace

@@ -122,8 +122,8 @@ int find_rate(const TrainSettings& settings, RunInput input, ThreadPool& pool) {
     text += "  " + formatted("%-10.2g", tried[i].rate) + formatted("%8.4f", tried[i].loss) + "\n";
   const auto lowest = std::ranges::min_element(tried, {}, &Tried::loss);
   if (tried.empty() || lowest == tried.begin())
-    fail(settings.data.string(), ": no rate lowered the loss within ", tried.size(),
-         " steps; the images may be too few to tell, or the model damaged");
+    fail_at(settings.data.string(), "no rate lowered the loss within ", tried.size(),
+            " steps; the images may be too few to tell, or the model damaged");
   // A third of the rate at the lowest loss: beyond that one, training becomes unstable.
   write_output(text + "\nlowest loss at rate " + formatted("%.2g", lowest->rate) +
                "; suggested: --lr " + formatted("%.1g", lowest->rate / 3.0) +

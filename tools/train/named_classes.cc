@@ -17,7 +17,7 @@ bool is_wordnet_id(const std::string& label) {
 
 NamedClasses read_named_classes(const std::filesystem::path& path) {
   std::ifstream file(path);
-  if (!file) fail(path.string(), ": cannot be opened");
+  if (!file) fail_at(path.string(), "cannot be opened");
   NamedClasses names;
   std::string line;
   for (size_t number = 1; std::getline(file, line); ++number) {
@@ -25,12 +25,12 @@ NamedClasses read_named_classes(const std::filesystem::path& path) {
     if (line.empty()) continue;
     const size_t tab = line.find('\t');
     if (tab == 0 || tab == std::string::npos || tab + 1 == line.size())
-      fail(path.string(), ": line ", number, " is '", line,
-           "', expected a class, a tab and its name");
+      fail_at(path.string(), "line ", number, " is '", line,
+              "', expected a class, a tab and its name");
     if (!names.emplace(line.substr(0, tab), line.substr(tab + 1)).second)
-      fail(path.string(), ": line ", number, " names class '", line.substr(0, tab), "' again");
+      fail_at(path.string(), "line ", number, " names class '", line.substr(0, tab), "' again");
   }
-  if (file.bad()) fail(path.string(), ": cannot be read");
+  if (file.bad()) fail_at(path.string(), "cannot be read");
   return names;
 }
 
@@ -47,12 +47,12 @@ void rename_classes(const std::filesystem::path& path, data::Dataset& dataset) {
     }
     const auto [other, free] = taken.emplace(label, before);
     if (!free)
-      fail(path.string(), ": classes '", other->second, "' and '", before, "' are both called '",
-           label, "', expected names that differ");
+      fail_at(path.string(), "classes '", other->second, "' and '", before, "' are both called '",
+              label, "', expected names that differ");
   }
   if (renamed == 0)
-    fail(path.string(), ": names none of the ", dataset.labels.size(),
-         " classes of the data, such as '", dataset.labels.front(), "'");
+    fail_at(path.string(), "names none of the ", dataset.labels.size(),
+            " classes of the data, such as '", dataset.labels.front(), "'");
 }
 
 }  // namespace vit::tools

@@ -82,11 +82,11 @@ class TrainingRun {
 
   void resume() {
     if (!std::filesystem::exists(checkpoint()))
-      fail(checkpoint().string(), ": no such checkpoint; start without --resume");
+      fail_at(checkpoint().string(), "no such checkpoint; start without --resume");
     try {
       trainer_.restore(checkpoint());
     } catch (const Error& error) {
-      fail(error, "; repeat the command of that run, or start again with --restart");
+      fail_again(error, "; repeat the command of that run, or start again with --restart");
     }
     write_output("continuing after epoch " + std::to_string(trainer_.state().epoch) + ", step " +
                  std::to_string(trainer_.state().step) + "\n");

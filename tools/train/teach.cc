@@ -180,7 +180,7 @@ train::TeacherTable stored_answers(const fs::path& path, const train::TeacherSha
   try {
     return train::TeacherTable::load(path, shape);
   } catch (const Error& error) {
-    fail(error, "; use another file, or remove this one to compute the answers again");
+    fail_again(error, "; use another file, or remove this one to compute the answers again");
   }
 }
 
@@ -213,8 +213,8 @@ std::optional<train::Teaching> ask_teacher(const TrainSettings& settings,
   }
   const Teacher teacher(settings, source);
   if (table.finished() > 0 && table.teacher() != teacher.hash())
-    fail(path.string(), ": holds the answers of another teacher than ", settings.teacher,
-         "; use another file, or remove this one");
+    fail_at(path.string(), "holds the answers of another teacher than ", settings.teacher,
+            "; use another file, or remove this one");
   table.set_teacher(teacher.hash());
   if (table.complete())
     write_output(printable(path.string()) + ": the teacher's answers are reused\n");

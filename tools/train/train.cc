@@ -35,10 +35,10 @@ void check_existing(const TrainSettings& settings) {
   check_outputs(outputs, inputs);
   if (settings.resume || settings.restart || settings.only_looks()) return;
   if (settings.mode != TrainingMode::kProbe && fs::exists(settings.beside(".checkpoint")))
-    fail(settings.beside(".checkpoint").string(),
-         ": an earlier run exists; continue it with --resume, or discard it with --restart");
+    fail_at(settings.beside(".checkpoint").string(),
+            "an earlier run exists; continue it with --resume, or discard it with --restart");
   if (fs::exists(settings.output))
-    fail(settings.output.string(), ": exists already; --restart overwrites it");
+    fail_at(settings.output.string(), "exists already; --restart overwrites it");
 }
 
 /// Checked before the training.
@@ -46,21 +46,21 @@ void check_output(const TrainSettings& settings) {
   namespace fs = std::filesystem;
   check_folder_of(settings.output);
   if (fs::is_directory(settings.output))
-    fail(settings.output.string(), ": is a folder, expected the name of a model file");
+    fail_at(settings.output.string(), "is a folder, expected the name of a model file");
   if (fs::exists(settings.beside(".eval")) && !fs::is_directory(settings.beside(".eval")))
-    fail(settings.beside(".eval").string(),
-         ": is a file, but a folder of this name is written with the model");
+    fail_at(settings.beside(".eval").string(),
+            "is a file, but a folder of this name is written with the model");
   for (const char* ending : {".checkpoint", ".csv", ".png"})
     if (settings.mode != TrainingMode::kProbe && fs::is_directory(settings.beside(ending)))
-      fail(settings.beside(ending).string(),
-           ": is a folder, but a file of this name is written with the model");
+      fail_at(settings.beside(ending).string(),
+              "is a folder, but a file of this name is written with the model");
   check_existing(settings);
   std::error_code ignored;
   const fs::path within = fs::weakly_canonical(settings.output, ignored)
                               .lexically_relative(fs::weakly_canonical(settings.data, ignored));
   if (!within.empty() && *within.begin() != "..")
-    fail(settings.output.string(), ": is inside the data, expected a place outside of ",
-         settings.data.string(), ": the files written with it would become classes");
+    fail_at(settings.output.string(), "is inside the data, expected a place outside of ",
+            settings.data.string(), ": the files written with it would become classes");
 }
 
 /// A new model.

@@ -25,7 +25,7 @@ constexpr std::string_view kPrefix = ".vit-", kSuffix = ".tmp";
 constexpr size_t kRandomDigits = 16;
 
 [[noreturn]] void refuse(const fs::path& path, int error) {
-  fail(path.string(), ": cannot write: ", std::strerror(error));
+  fail_at(path.string(), "cannot write: ", std::strerror(error));
 }
 
 fs::path folder_of(const fs::path& path) {
@@ -72,7 +72,7 @@ fs::path follow_links(const fs::path& path) {
     struct stat status {};
     if (lstat(at.c_str(), &status) != 0 || !S_ISLNK(status.st_mode)) return at;
     if (status.st_uid != geteuid() && status.st_uid != 0)
-      fail(path.string(), ": is a symbolic link of another user; it is not followed");
+      fail_at(path.string(), "is a symbolic link of another user; it is not followed");
     std::error_code error;
     const fs::path next = fs::read_symlink(at, error);
     if (error) refuse(path, error.value());
@@ -85,9 +85,9 @@ AtomicFile::AtomicFile(const fs::path& path, Temporary temporary)
     : path_(path), target_(follow_links(path)) {
   std::error_code ignored;
   if (fs::is_directory(target_, ignored))
-    fail(path.string(), ": is a folder, expected a file name");
+    fail_at(path.string(), "is a folder, expected a file name");
   if (fs::exists(target_, ignored) && !fs::is_regular_file(target_, ignored))
-    fail(path.string(), ": is not a regular file");
+    fail_at(path.string(), "is not a regular file");
   // Moving over a file needs no permission on it, but its owner protected it.
   if (::faccessat(AT_FDCWD, target_.c_str(), W_OK, AT_EACCESS) != 0 && errno != ENOENT)
     refuse(path_, errno);
@@ -120,7 +120,7 @@ void AtomicFile::reserve(std::size_t bytes) {
   if (bytes == 0) return;
   const int error = posix_fallocate(file_, 0, static_cast<off_t>(bytes));
   if (error == ENOSPC || error == EDQUOT || error == EFBIG)
-    fail(path_.string(), ": cannot write ", bytes, " bytes: ", std::strerror(error));
+    fail_at(path_.string(), "cannot write ", bytes, " bytes: ", std::strerror(error));
   // Other errors mean that the file system cannot reserve space; writing reports a full disk.
 }
 

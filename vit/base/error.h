@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 namespace vit {
 
@@ -39,22 +38,49 @@ class Error : public std::runtime_error {
   std::size_t where_ = 0;
 };
 
-/// Throws an Error whose message is its arguments written one after the other. Where the second one
-/// begins with ": ", the first one is the error's where(). An Error as the first one keeps its own.
-template <typename First, typename... Parts>
-[[noreturn]] void fail(const First& first, const Parts&... parts) {
+/// Throws an Error about no place. Its message is the arguments, written one after the other.
+template <typename... Parts>
+[[noreturn]] void fail(const Parts&... parts) {
   std::ostringstream message;
-  if constexpr (std::is_base_of_v<Error, First>)
-    message << first.what();
-  else
-    message << first;
-  const auto end = static_cast<std::size_t>(message.tellp());
-  ((message << parts), ...);
-  const std::string text = message.str();
-  if constexpr (std::is_base_of_v<Error, First>)
-    throw Error(text, first.where().size());
-  else
-    throw Error(text, std::string_view(text).substr(end).starts_with(Error::kSeparator) ? end : 0);
+  (message << ... << parts);
+  throw Error(message.str());
+}
+
+/// Throws an E about `place`, a file or a place in it: "place: parts".
+template <typename E, typename Place, typename... Parts>
+[[noreturn]] void fail_as(const Place& place, const Parts&... parts) {
+  std::ostringstream message;
+  message << place;
+  const auto where = static_cast<std::size_t>(message.tellp());
+  if (where > 0) message << Error::kSeparator;
+  (message << ... << parts);
+  throw E(message.str(), where);
+}
+
+template <typename Place, typename... Parts>
+[[noreturn]] void fail_at(const Place& place, const Parts&... parts) {
+  fail_as<Error>(place, parts...);
+}
+
+/// What an error says something about, such as "tensor 'head.weight'" of a file.
+struct Subject {
+  std::string file;
+  std::string name;
+};
+
+/// "file: name parts", about the file.
+template <typename... Parts>
+[[noreturn]] void fail_at(const Subject& subject, const Parts&... parts) {
+  fail_at(subject.file, subject.name, " ", parts...);
+}
+
+/// Throws `error` again with more text at its end, such as advice. It stays about its place.
+template <typename... Parts>
+[[noreturn]] void fail_again(const Error& error, const Parts&... parts) {
+  std::ostringstream message;
+  message << error.what();
+  (message << ... << parts);
+  throw Error(message.str(), error.where().size());
 }
 
 }  // namespace vit

@@ -66,18 +66,19 @@ void validate(const Recipe& recipe, std::string_view where) {
   for (const auto& [name, values] : {Colour{"mean", recipe.mean}, Colour{"std", recipe.std}})
     for (size_t i = 0; i < values.size(); ++i)
       if (!std::isfinite(values[i]))
-        fail(where, ": the recipe's ", name, "[", i, "] is ", values[i],
-             ", expected a finite number");
+        fail_at(where, "the recipe's ", name, "[", i, "] is ", values[i],
+                ", expected a finite number");
   for (size_t i = 0; i < recipe.std.size(); ++i)
     if (!(recipe.std[i] > 0.0f))
-      fail(where, ": the recipe's std[", i, "] is ", recipe.std[i], ", expected a positive number");
+      fail_at(where, "the recipe's std[", i, "] is ", recipe.std[i],
+              ", expected a positive number");
   if (!std::isfinite(recipe.crop_fraction) || recipe.crop_fraction < 0.0)
-    fail(where, ": the recipe's crop fraction is ", recipe.crop_fraction,
-         ", expected a finite number from 0");
+    fail_at(where, "the recipe's crop fraction is ", recipe.crop_fraction,
+            ", expected a finite number from 0");
   for (const size_t edge :
        {recipe.resize_height, recipe.resize_width, recipe.crop_height, recipe.crop_width})
     if (edge == 0 || edge > kLargestEdge)
-      fail(where, ": the recipe has an edge of ", edge, " pixels, expected 1 to ", kLargestEdge);
+      fail_at(where, "the recipe has an edge of ", edge, " pixels, expected 1 to ", kLargestEdge);
 }
 
 Recipe scaled_to(const Recipe& recipe, size_t height, size_t width) {

@@ -7,7 +7,7 @@ namespace vit {
 void validate(const TextConfig& config, std::string_view where) {
   const EncoderConfig& c = config.encoder;
   const auto positive = [&](const char* name, size_t value) {
-    if (value == 0) fail(where, ": the text tower's ", name, " is 0");
+    if (value == 0) fail_at(where, "the text tower's ", name, " is 0");
   };
   positive("width", c.width);
   positive("number of layers", c.depth);
@@ -15,13 +15,13 @@ void validate(const TextConfig& config, std::string_view where) {
   positive("vocabulary", config.vocabulary);
   positive("feature length", config.features);
   if (c.width % c.heads != 0)
-    fail(where, ": the text tower's width ", c.width, " cannot be split into ", c.heads, " heads");
+    fail_at(where, "the text tower's width ", c.width, " cannot be split into ", c.heads, " heads");
   constexpr size_t kFewestPositions = 3;  // start, one token, end
   if (config.context < kFewestPositions)
-    fail(where, ": the text tower has ", config.context, " positions, expected at least ",
-         kFewestPositions);
+    fail_at(where, "the text tower has ", config.context, " positions, expected at least ",
+            kFewestPositions);
   if (config.context > kMostTokens)
-    fail(where, ": the text tower has ", config.context, " positions, at most ", kMostTokens);
+    fail_at(where, "the text tower has ", config.context, " positions, at most ", kMostTokens);
 }
 
 }  // namespace vit

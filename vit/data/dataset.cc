@@ -49,8 +49,8 @@ std::vector<File> list_files(const fs::path& folder, size_t most_per_class, Data
     const fs::path class_folder = folder / dataset.labels[label];
     auto paths = images_in(class_folder, most_per_class, dataset.other_files);
     if (paths.empty())
-      fail(class_folder.string(), ": no image in this class folder, expected files that end in ",
-           kImageEndings, "; remove the folder or fill it");
+      fail_at(class_folder.string(), "no image in this class folder, expected files that end in ",
+              kImageEndings, "; remove the folder or fill it");
     for (auto& path : paths) files.push_back({std::move(path), label});
   }
   return files;
@@ -141,9 +141,9 @@ void check_classes(const std::vector<Sample>& samples, const Dataset& dataset,
   for (const Sample& sample : samples) ++counts.at(sample.label);
   for (size_t i = 0; i < counts.size(); ++i)
     if (counts[i] == 0)
-      fail(where, ": class '", dataset.labels[i], "' has no readable ", part, " image",
-           dataset.skipped.empty() ? "" : "; the first that failed: ",
-           dataset.skipped.empty() ? "" : dataset.skipped.front());
+      fail_at(where, "class '", dataset.labels[i], "' has no readable ", part, " image",
+              dataset.skipped.empty() ? "" : "; the first that failed: ",
+              dataset.skipped.empty() ? "" : dataset.skipped.front());
 }
 
 bool has_image(const fs::path& folder) {
@@ -160,11 +160,11 @@ Dataset read_folder(const fs::path& path, const DatasetOptions& options) {
   Dataset dataset;
   dataset.labels = class_names(root);
   if (dataset.labels.empty())
-    fail(root.string(), ": no class folders, expected one folder of images per class");
+    fail_at(root.string(), "no class folders, expected one folder of images per class");
   if (!train.empty() && !validation.empty() && class_names(validation) != dataset.labels)
-    fail(validation.string(), ": its class folders are not those of ", train.string(),
-         ", expected the same names in both (only one has '",
-         first_difference(class_names(validation), dataset.labels), "')");
+    fail_at(validation.string(), "its class folders are not those of ", train.string(),
+            ", expected the same names in both (only one has '",
+            first_difference(class_names(validation), dataset.labels), "')");
   dataset.train = read_files(list_files(root, options.most_per_class, dataset), options, dataset);
   if (!train.empty() && !validation.empty()) {
     dataset.validation = read_files(list_files(validation, 0, dataset), options, dataset);
@@ -181,7 +181,7 @@ void keep_first(size_t most, size_t classes, std::vector<Sample>& samples) {
 
 void check(const Dataset& dataset, const std::string& where) {
   if (dataset.labels.size() < 2)
-    fail(where, ": ", dataset.labels.size(), " class, expected at least two to tell apart");
+    fail_at(where, dataset.labels.size(), " class, expected at least two to tell apart");
   check_classes(dataset.train, dataset, where, "training");
 }
 
@@ -202,9 +202,9 @@ std::uint64_t fingerprint(const Dataset& dataset) {
 }
 
 Dataset read_dataset(const fs::path& path, const DatasetOptions& options) {
-  if (!fs::exists(path)) fail(path.string(), ": no such file or folder");
+  if (!fs::exists(path)) fail_at(path.string(), "no such file or folder");
   if (!fs::is_directory(path))
-    fail(path.string(), ": is a file, expected a folder of class folders, IDX or CIFAR files");
+    fail_at(path.string(), "is a file, expected a folder of class folders, IDX or CIFAR files");
   Dataset dataset = is_idx_folder(path)     ? read_idx(path)
                     : is_cifar_folder(path) ? read_cifar(path)
                                             : read_folder(path, options);
@@ -213,7 +213,7 @@ Dataset read_dataset(const fs::path& path, const DatasetOptions& options) {
   check(dataset, path.string());
   if (dataset.validation.empty()) split(options, dataset);
   if (dataset.validation.empty())
-    fail(path.string(), ": too few images to keep any for validation, expected two per class");
+    fail_at(path.string(), "too few images to keep any for validation, expected two per class");
   return dataset;
 }
 

@@ -18,14 +18,14 @@ using Bytes = std::vector<std::uint8_t>;
 /// Plain or gzipped: zlib reads both.
 Bytes read_bytes(const fs::path& path) {
   const gzFile file = gzopen(path.c_str(), "rb");
-  if (file == nullptr) fail(path.string(), ": cannot be opened");
+  if (file == nullptr) fail_at(path.string(), "cannot be opened");
   Bytes bytes;
   std::array<std::uint8_t, 65536> buffer;
   int count = 0;
   while ((count = gzread(file, buffer.data(), buffer.size())) > 0)
     bytes.insert(bytes.end(), buffer.begin(), buffer.begin() + count);
   gzclose(file);
-  if (count < 0) fail(path.string(), ": damaged, its compressed data cannot be read");
+  if (count < 0) fail_at(path.string(), "damaged, its compressed data cannot be read");
   return bytes;
 }
 
@@ -58,7 +58,7 @@ IdxFile read_idx_file(const fs::path& path, size_t axes) {
   const Bytes& b = file.bytes;
   if (b.size() < 4 || b[0] != 0 || b[1] != 0 || b[2] != 8 || b[3] != axes ||
       b.size() < 4 + 4 * axes)
-    fail(path.string(), ": is no IDX file of unsigned bytes with ", axes, " axes");
+    fail_at(path.string(), "is no IDX file of unsigned bytes with ", axes, " axes");
   size_t count = 1;
   for (size_t i = 0; i < axes; ++i) {
     file.shape.push_back(big_endian(b, 4 + 4 * i));
@@ -66,7 +66,7 @@ IdxFile read_idx_file(const fs::path& path, size_t axes) {
   }
   file.start = 4 + 4 * axes;
   if (b.size() != file.start + count)
-    fail(path.string(), ": holds ", b.size() - file.start, " numbers, its header says ", count);
+    fail_at(path.string(), "holds ", b.size() - file.start, " numbers, its header says ", count);
   return file;
 }
 
@@ -81,15 +81,15 @@ std::vector<Sample> read_idx_pair(const fs::path& folder, const std::string& ste
   const fs::path image_path = idx_file(folder, stem + "-images", "idx3-ubyte");
   const fs::path label_path = idx_file(folder, stem + "-labels", "idx1-ubyte");
   if (image_path.empty() != label_path.empty())
-    fail((image_path.empty() ? label_path : image_path).string(), ": no ", stem,
-         image_path.empty() ? "-images-idx3-ubyte" : "-labels-idx1-ubyte",
-         " beside it, expected images and their labels");
+    fail_at((image_path.empty() ? label_path : image_path).string(), "no ", stem,
+            image_path.empty() ? "-images-idx3-ubyte" : "-labels-idx1-ubyte",
+            " beside it, expected images and their labels");
   if (image_path.empty()) return {};
   const IdxFile images = read_idx_file(image_path, 3);
   const IdxFile labels = read_idx_file(label_path, 1);
   if (images.shape[0] != labels.shape[0])
-    fail(label_path.string(), ": ", labels.shape[0], " labels for ", images.shape[0],
-         " images, expected as many");
+    fail_at(label_path.string(), labels.shape[0], " labels for ", images.shape[0],
+            " images, expected as many");
   const size_t height = images.shape[1], width = images.shape[2];
   std::vector<Sample> samples;
   for (size_t i = 0; i < images.shape[0]; ++i)
@@ -125,11 +125,11 @@ void read_cifar_file(const fs::path& path, const CifarKind& kind, std::vector<Sa
   const Bytes bytes = read_bytes(path);
   const size_t record = kind.label_bytes + 3 * kCifarPixels;
   if (bytes.empty() || bytes.size() % record != 0)
-    fail(path.string(), ": ", bytes.size(), " bytes, expected a multiple of ", record);
+    fail_at(path.string(), bytes.size(), " bytes, expected a multiple of ", record);
   for (size_t at = 0; at < bytes.size(); at += record) {
     const size_t label = bytes[at + kind.label_bytes - 1];
     if (label >= kind.classes)
-      fail(path.string(), ": label ", label, ", expected one of ", kind.classes);
+      fail_at(path.string(), "label ", label, ", expected one of ", kind.classes);
     patch::Image image{kCifarEdge, kCifarEdge, Bytes(3 * kCifarPixels)};
     for (size_t c = 0; c < 3; ++c)
       for (size_t i = 0; i < kCifarPixels; ++i)
@@ -172,8 +172,8 @@ Dataset read_cifar_10(const fs::path& path) {
   constexpr size_t kUsual = 5;
   for (size_t i = batches + 1; i <= kUsual; ++i)
     if (fs::exists(batch(i)))
-      fail(batch(batches).string(), ": not there, but ", batch(i).filename().string(),
-           " is; expected the batches without a gap");
+      fail_at(batch(batches).string(), "not there, but ", batch(i).filename().string(),
+              " is; expected the batches without a gap");
   if (fs::exists(path / "test_batch.bin"))
     read_cifar_file(path / "test_batch.bin", kind, dataset.validation);
   return dataset;
@@ -189,15 +189,15 @@ Dataset read_idx(const fs::path& path) {
   Dataset dataset;
   dataset.train = read_idx_pair(path, "train");
   dataset.validation = read_idx_pair(path, "t10k");
-  if (dataset.train.empty()) fail(path.string(), ": no image in train-images-idx3-ubyte");
+  if (dataset.train.empty()) fail_at(path.string(), "no image in train-images-idx3-ubyte");
   std::set<size_t> numbers;  // EMNIST's letters are 1 to 26
   for (const Sample& sample : dataset.train) numbers.insert(sample.label);
   for (auto* part : {&dataset.train, &dataset.validation})
     for (Sample& sample : *part) {
       const auto found = numbers.find(sample.label);
       if (found == numbers.end())
-        fail(path.string(), ": test label ", sample.label, " is none of the ", numbers.size(),
-             " training labels");
+        fail_at(path.string(), "test label ", sample.label, " is none of the ", numbers.size(),
+                " training labels");
       sample.label = static_cast<size_t>(std::distance(numbers.begin(), found));
     }
   dataset.labels = idx_labels(path, numbers);

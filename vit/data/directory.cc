@@ -44,13 +44,13 @@ EntryKind kind_of(const fs::path& path, unsigned char type) {
 std::vector<Candidate> names_after(const fs::path& folder, const std::string& last, size_t most,
                                    const std::atomic<bool>& stop) {
   const std::unique_ptr<DIR, Close> directory(opendir(folder.c_str()));
-  if (!directory) fail(folder.string(), ": cannot read this folder: ", std::strerror(errno));
+  if (!directory) fail_at(folder.string(), "cannot read this folder: ", std::strerror(errno));
   std::vector<Candidate> smallest;  // a heap, the last of them in front
   while (!stop) {
     errno = 0;
     const dirent* entry = readdir(directory.get());
     if (entry == nullptr && errno != 0)
-      fail(folder.string(), ": cannot read this folder: ", std::strerror(errno));
+      fail_at(folder.string(), "cannot read this folder: ", std::strerror(errno));
     if (entry == nullptr) break;
     const std::string_view name = entry->d_name;
     if (name.starts_with('.') || name <= last) continue;

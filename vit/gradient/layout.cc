@@ -27,8 +27,7 @@ std::string_view without_backward_pass(const ModelConfig& c) {
 
 void require_differentiable(const ModelConfig& config, std::string_view where) {
   const std::string_view what = without_backward_pass(config);
-  if (!what.empty())
-    fail(where, ": ", what, " has no backward pass here; choose a model without it");
+  if (!what.empty()) fail_at(where, what, " has no backward pass here; choose a model without it");
 }
 
 }  // namespace vit::gradient

@@ -42,8 +42,8 @@ class Reader {
  private:
   template <typename... Parts>
   [[noreturn]] void refuse(const Parts&... parts) const {
-    fail(where_, ": damaged index: ", parts...,
-         "; restore a copy of the file, or remove it and make it again");
+    fail_at(where_, "damaged index: ", parts...,
+            "; restore a copy of the file, or remove it and make it again");
   }
 
   std::uint64_t left() const { return bytes_.size() - at_; }
@@ -60,11 +60,11 @@ class Reader {
 
   void read_header() {
     if (left() < sizeof(FileHeader) || value_at<Magic>(bytes_, 0) != kFileMagic)
-      fail(where_, ": is not an index by vit");
+      fail_at(where_, "is not an index by vit");
     const auto header = value_at<FileHeader>(bytes_, 0);
     if (header.version != kVersion)
-      fail(where_, ": is an index of version ", header.version, ", expected version ", kVersion,
-           "; make it again with this vit");
+      fail_at(where_, "is an index of version ", header.version, ", expected version ", kVersion,
+              "; make it again with this vit");
     if (header.sum != header_sum(header)) refuse("its header does not match its checksum");
     if (header.type > 1) refuse("its numbers are of type ", header.type, ", expected 0 or 1");
     if (header.width == 0 || header.width > kMostWidth)
@@ -170,10 +170,10 @@ void check_numbers(const Index& index, const std::filesystem::path& path) {
   for (size_t i = 0; i < index.vectors.blocks.size(); ++i) {
     const Block& block = index.vectors.blocks[i];
     if (checksum({block.numbers, block.rows * index.vectors.row_bytes()}) != index.sums[i])
-      fail(path.string(), ": damaged index: the numbers of rows ", block.first, " to ",
-           block.first + block.rows - 1,
-           " are not those that were written; restore a copy of the file, or remove it and make "
-           "it again");
+      fail_at(path.string(), "damaged index: the numbers of rows ", block.first, " to ",
+              block.first + block.rows - 1,
+              " are not those that were written; restore a copy of the file, or remove it and make "
+              "it again");
   }
 }
 

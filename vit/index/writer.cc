@@ -93,11 +93,11 @@ IndexWriter::IndexWriter(const std::filesystem::path& path, const Index& index)
       end_(index.end),
       rows_(index.entries.size()) {
   file_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file_ < 0) fail(path_, ": cannot write: ", std::strerror(errno));
+  if (file_ < 0) fail_at(path_, "cannot write: ", std::strerror(errno));
   if (::ftruncate(file_, static_cast<off_t>(end_)) != 0) {
     const int error = errno;
     ::close(file_);
-    fail(path_, ": cannot write: ", std::strerror(error));
+    fail_at(path_, "cannot write: ", std::strerror(error));
   }
 }
 
@@ -130,7 +130,7 @@ void IndexWriter::flush() {
     write_at(end_ + sizeof header, numbers_);
     write_at(end_ + sizeof header + numbers_.size(), table_);
     // Or a machine that goes down could leave the header of a block that never came to the disk.
-    if (::fdatasync(file_) != 0) fail(path_, ": cannot write: ", std::strerror(errno));
+    if (::fdatasync(file_) != 0) fail_at(path_, "cannot write: ", std::strerror(errno));
     write_at(end_, std::as_bytes(std::span(&header, 1)));
   } catch (const Error&) {
     [[maybe_unused]] const int ignored = ::ftruncate(file_, static_cast<off_t>(end_));
@@ -146,14 +146,14 @@ void IndexWriter::flush() {
 
 void IndexWriter::finish() {
   flush();
-  if (::fdatasync(file_) != 0) fail(path_, ": cannot write: ", std::strerror(errno));
+  if (::fdatasync(file_) != 0) fail_at(path_, "cannot write: ", std::strerror(errno));
 }
 
 void IndexWriter::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::pwrite(file_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(path_, ": cannot write: ", std::strerror(errno));
+    if (count < 0) fail_at(path_, "cannot write: ", std::strerror(errno));
     bytes = bytes.subspan(static_cast<size_t>(count));
     offset += static_cast<std::uint64_t>(count);
   }

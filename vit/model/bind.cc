@@ -138,21 +138,21 @@ void WeightScope::check_int8(std::string_view name, std::span<const std::int8_t>
                              float scale) const {
   for (const std::int8_t value : row)
     if (std::abs(value) > kLargestInt8Weight)
-      fail(checkpoint_->path, ": tensor '", path(name), "' holds ", static_cast<int>(value),
-           ", expected integers of at most ", kLargestInt8Weight, " either way");
+      fail_at(checkpoint_->path, "tensor '", path(name), "' holds ", static_cast<int>(value),
+              ", expected integers of at most ", kLargestInt8Weight, " either way");
   const std::vector<int> wide(row.begin(), row.end());
   if (const int sum = largest_int8_sum<int>(wide); sum > kLargestInt8Sum)
-    fail(checkpoint_->path, ": tensor '", path(name), "' has four integers that add up to ", sum,
-         ", expected at most ", kLargestInt8Sum, "; convert the original again");
+    fail_at(checkpoint_->path, "tensor '", path(name), "' has four integers that add up to ", sum,
+            ", expected at most ", kLargestInt8Sum, "; convert the original again");
   if (!(scale >= 0.0f) || !std::isfinite(scale))
-    fail(checkpoint_->path, ": tensor '", path(name), "' has a scale of ", scale,
-         ", expected a finite number from 0");
+    fail_at(checkpoint_->path, "tensor '", path(name), "' has a scale of ", scale,
+            ", expected a finite number from 0");
 }
 
 void WeightScope::check_lambda(float lambda) const {
   if (!std::isfinite(lambda))
-    fail(checkpoint_->path, ": the lambdas of '", prefix_, "' give ", lambda,
-         ", expected a finite number");
+    fail_at(checkpoint_->path, "the lambdas of '", prefix_, "' give ", lambda,
+            ", expected a finite number");
 }
 
 void WeightScope::read_rows(std::string_view name, const weights::Weight& weight, size_t first,

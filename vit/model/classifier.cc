@@ -66,7 +66,7 @@ void check_fits(const Recipe& recipe, const EmbeddingConfig& embedding) {
     patch::patch_grid(recipe.crop_height, recipe.crop_width, embedding.patch_height,
                       embedding.patch_width);
   } catch (const Error& error) {
-    throw UnfitImageSize(error.what());
+    throw UnfitImageSize(error.what(), error.where().size());
   }
 }
 
@@ -122,7 +122,7 @@ struct Classifier::State {
   }
 
   RunnerPool& pool() const {
-    if (!runners) fail(name, ": each image runs at a size of its own; use logits() or features()");
+    if (!runners) fail_at(name, "each image runs at a size of its own; use logits() or features()");
     return *runners;
   }
 
@@ -257,7 +257,7 @@ std::vector<Prediction> Classifier::top(std::span<const float> probabilities, si
 
 std::vector<Prediction> Classifier::classify(const Image& image, size_t k) const {
   if (config().head.classes == 0)
-    fail(name(), ": this model has no classifier, its output is features; use logits() for them");
+    fail_at(name(), "this model has no classifier, its output is features; use logits() for them");
   const auto outputs = logits({&image, 1});
   check_answer(outputs.front());
   return top(probabilities(outputs.front()), k);

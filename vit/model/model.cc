@@ -15,24 +15,25 @@ void check_merging(const Model& model, size_t merge_tokens) {
   const EncoderConfig& encoder_config = model.config.encoder;
   if (encoder_config.rotary.kind != RotaryKind::kNone ||
       encoder_config.relative_bias.kind != RelativeBiasKind::kNone)
-    fail(where,
-         ": tokens cannot be merged, because rotary positions and relative position biases need "
-         "every patch at its own place; run it without merging");
+    fail_at(where,
+            "tokens cannot be merged, because rotary positions and relative position biases need "
+            "every patch at its own place; run it without merging");
   if (encoder_config.attention == AttentionKind::kTalkingHeads)
-    fail(where,
-         ": tokens cannot be merged, because talking heads take no sizes of merged "
-         "tokens; run it without merging");
+    fail_at(where,
+            "tokens cannot be merged, because talking heads take no sizes of merged "
+            "tokens; run it without merging");
   if (!std::all_of(model.encoder.blocks.begin(), model.encoder.blocks.end(), can_merge))
-    fail(where, ": tokens cannot be merged, because its blocks are ",
-         encoder_config.branches > 1 ? "of several branches" : to_string(encoder_config.block),
-         ", expected pre-norm blocks of one branch; run it without merging");
+    fail_at(where, "tokens cannot be merged, because its blocks are ",
+            encoder_config.branches > 1 ? "of several branches" : to_string(encoder_config.block),
+            ", expected pre-norm blocks of one branch; run it without merging");
   // With fewer tokens than that the last layers have too little left to distinguish classes.
   const size_t patch_count = model.config.embedding.grid().count(),
                layers = model.encoder.blocks.size();
   if (merge_tokens * layers >= patch_count)
-    fail(where, ": merging ", merge_tokens, " tokens after each of ", layers,
-         " layers needs more than ", merge_tokens * layers, " patches, the model has ", patch_count,
-         "; at most ", (patch_count - 1) / std::max<size_t>(layers, 1), " can be merged");
+    fail_at(where, "merging ", merge_tokens, " tokens after each of ", layers,
+            " layers needs more than ", merge_tokens * layers, " patches, the model has ",
+            patch_count, "; at most ", (patch_count - 1) / std::max<size_t>(layers, 1),
+            " can be merged");
 }
 
 }  // namespace

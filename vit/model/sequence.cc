@@ -26,8 +26,8 @@ void check_resamples(const ModelConfig& c, const std::string& where) {
   if (c.encoder.rotary.kind != RotaryKind::kNone) what = "rotary positions";
   if (c.encoder.relative_bias.kind != RelativeBiasKind::kNone) what = "a relative position bias";
   if (what != nullptr)
-    fail(where, ": this model has ", what, " made for one size of all images; expected a model ",
-         "with a table of positions, such as naflexvit_base_patch16_gap.e300_s576_in1k");
+    fail_at(where, "this model has ", what, " made for one size of all images; expected a model ",
+            "with a table of positions, such as naflexvit_base_patch16_gap.e300_s576_in1k");
 }
 
 /// The recipe with another size, which both edges of the image get.

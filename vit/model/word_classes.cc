@@ -31,9 +31,9 @@ void add_numbers(Checkpoint& checkpoint, const char* name, weights::Shape shape,
 float none_logit(const WordHead& head, double threshold, const std::string& where) {
   const double least = head.sigmoid ? 0.0 : -1.0;
   if (!(threshold > least && threshold < 1.0))
-    fail(where, ": the threshold of '", kNoneOfThese, "' is ", threshold, ", expected ",
-         head.sigmoid ? "a probability between 0 and 1: this model's labels are independent"
-                      : "a cosine between -1 and 1, of image and text");
+    fail_at(where, "the threshold of '", kNoneOfThese, "' is ", threshold, ", expected ",
+            head.sigmoid ? "a probability between 0 and 1: this model's labels are independent"
+                         : "a cosine between -1 and 1, of image and text");
   const double logit = head.sigmoid ? std::log(threshold / (1.0 - threshold))
                                     : double{head.scale} * threshold + double{head.bias};
   return static_cast<float>(logit);
@@ -44,7 +44,7 @@ void head_to_projection(Checkpoint& image) {
   HeadConfig& head = image.config.head;
   if (head.classes == 0) return;
   if (head.pre_logits != 0 || head.distilled_head)
-    fail(image.path, ": its head is not a projection to a space shared with texts");
+    fail_at(image.path, "its head is not a projection to a space shared with texts");
   head.pre_logits = head.classes;
   head.pre_logits_tanh = false;
   head.pre_logits_bias = head.head_bias;
@@ -61,13 +61,14 @@ void name_classes(Checkpoint& image, const WordClasses& words) {
       !words.none_of_these &&
       std::ranges::all_of(words.labels, [](const auto& label) { return label.prompts.empty(); });
   if (classes == 0 || given != classes || !only_names)
-    fail(image.path, ": this model has no text tower; labels in words need a two-tower model, ",
-         "such as CLIP or SigLIP",
-         classes == 0 ? std::string()
-                      : "; as other names of its " + std::to_string(classes) +
-                            " classes, expected as many labels, in their order, without prompts, "
-                            "got " +
-                            std::to_string(given));
+    fail_at(image.path, "this model has no text tower; labels in words need a two-tower model, ",
+            "such as CLIP or SigLIP",
+            classes == 0
+                ? std::string()
+                : "; as other names of its " + std::to_string(classes) +
+                      " classes, expected as many labels, in their order, without prompts, "
+                      "got " +
+                      std::to_string(given));
   image.labels.clear();
   for (const auto& label : words.labels) image.labels.push_back(label.name);
   image.wordnet_ids.clear();
@@ -119,8 +120,8 @@ void set_usual_prompts(std::vector<text::WordLabel>& labels, bool sigmoid) {
 
 void set_classes(Checkpoint& image, const WordHead& head, std::optional<double> none_of_these) {
   if (image.config.outputs() != head.rows.cols())
-    fail(image.path, ": the image tower has ", image.config.outputs(), " features, the text tower ",
-         head.rows.cols(), "; expected equal ones");
+    fail_at(image.path, "the image tower has ", image.config.outputs(),
+            " features, the text tower ", head.rows.cols(), "; expected equal ones");
   head_to_projection(image);
   const size_t labels = head.rows.rows(), features = head.rows.cols();
   const size_t classes = labels + (none_of_these ? 1 : 0);

@@ -86,8 +86,8 @@ void check_words(std::span<const text::WordLabel> labels, const std::string& whe
   text::check_labels(labels, where);
   for (const auto& label : labels)
     if (label.prompts.empty())
-      fail(where, ": label '", label.name,
-           "' has no prompt, expected a template or prompts of its own");
+      fail_at(where, "label '", label.name,
+              "' has no prompt, expected a template or prompts of its own");
 }
 
 WordHead head_of(const weights::TextCheckpoint& text, std::span<const text::WordLabel> labels,

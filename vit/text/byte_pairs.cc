@@ -146,8 +146,8 @@ std::vector<BytePairs::Merge> merges_of(const Vocabulary& vocabulary,
     const auto id = [&](const std::string& piece) {
       const auto found = find_piece(vocabulary, piece);
       if (!found)
-        fail(where, ": merge ", merges.size() + 1, " ('", left, "' and '", right,
-             "') needs the piece '", piece, "', which the vocabulary lacks");
+        fail_at(where, "merge ", merges.size() + 1, " ('", left, "' and '", right,
+                "') needs the piece '", piece, "', which the vocabulary lacks");
       return *found;
     };
     merges.push_back(

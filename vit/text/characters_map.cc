@@ -35,8 +35,8 @@ CharactersMap::CharactersMap(std::string_view bytes, std::string_view where) {
   std::uint32_t trie = 0;
   if (bytes.size() >= sizeof trie) std::memcpy(&trie, bytes.data(), sizeof trie);
   if (bytes.size() < sizeof trie || trie > bytes.size() - sizeof trie || trie % 4 != 0)
-    fail(where, ": the normalisation table says ", trie, " bytes of trie in ", bytes.size(),
-         " bytes");
+    fail_at(where, "the normalisation table says ", trie, " bytes of trie in ", bytes.size(),
+            " bytes");
   units_.resize(trie / 4);
   std::memcpy(units_.data(), bytes.data() + sizeof trie, trie);
   replacements_ = bytes.substr(sizeof trie + trie);
@@ -106,7 +106,7 @@ std::string decode_base64(std::string_view text, std::string_view where) {
   while (text.ends_with('=')) text.remove_suffix(1);
   const size_t length = text.size();
   std::string bytes = take_base64(text);
-  if (!text.empty()) fail(where, ": character ", length - text.size(), " is not base64");
+  if (!text.empty()) fail_at(where, "character ", length - text.size(), " is not base64");
   return bytes;
 }
 

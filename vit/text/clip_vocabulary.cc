@@ -28,7 +28,7 @@ Pairs read_pairs(std::string_view text, const std::string& where, size_t most) {
     if (number == 1 || line.empty()) continue;
     const size_t space = line.find(' ');
     if (space == 0 || space == line.npos || space + 1 == line.size())
-      fail(where, ": line ", number, " is not a pair of pieces");
+      fail_at(where, "line ", number, " is not a pair of pieces");
     pairs.emplace_back(line.substr(0, space), line.substr(space + 1));
   }
   return pairs;
@@ -81,11 +81,11 @@ Tokenizer read_clip_merges(const std::filesystem::path& gzip, size_t size, ClipS
   constexpr size_t kOthers = 2 * kBytes + 2;
   const std::string where = gzip.string();
   if (size <= kOthers)
-    fail(where, ": a vocabulary of ", size, " tokens has no room for CLIP's merges");
+    fail_at(where, "a vocabulary of ", size, " tokens has no room for CLIP's merges");
   const Pairs pairs = read_pairs(read_gzip(gzip), where, size - kOthers);
   if (pairs.size() != size - kOthers)
-    fail(where, ": holds ", pairs.size(), " merges, expected ", size - kOthers, " for the model's ",
-         size, " tokens");
+    fail_at(where, "holds ", pairs.size(), " merges, expected ", size - kOthers,
+            " for the model's ", size, " tokens");
   Vocabulary vocabulary = numbered(pairs, kEndOfWord);
   const auto merges = merges_of(vocabulary, pairs, where);
   Tokenizer tokenizer{
@@ -104,13 +104,13 @@ Tokenizer read_clip_vocabulary(const std::filesystem::path& vocabulary,
   size_t size = 0;
   for (const auto& [piece, id] : content.items()) {
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() > 10'000'000)
-      fail(vocabulary.string(), ": piece '", piece, "' has no id");
+      fail_at(vocabulary.string(), "piece '", piece, "' has no id");
     pieces.emplace(piece, id.get<TokenId>());
     size = std::max(size, size_t{id.get<TokenId>()} + 1);
   }
   const auto mark = [&](std::string_view piece) {
     const auto id = find_piece(pieces, piece);
-    if (!id) fail(vocabulary.string(), ": lacks the token '", piece, "'");
+    if (!id) fail_at(vocabulary.string(), "lacks the token '", piece, "'");
     return *id;
   };
   const TokenId start = mark("<|startoftext|>"), end = mark("<|endoftext|>");
@@ -169,7 +169,7 @@ Tokenizer read_bert_vocabulary(const std::filesystem::path& path, bool lowercase
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   for (const auto* piece : {"[UNK]", "[CLS]", "[SEP]"})
-    if (!vocabulary.contains(piece)) fail(path.string(), ": lacks the token '", piece, "'");
+    if (!vocabulary.contains(piece)) fail_at(path.string(), "lacks the token '", piece, "'");
   const nlohmann::json start = {"[CLS]", vocabulary["[CLS]"]}, end = {"[SEP]", vocabulary["[SEP]"]};
   return parse_tokenizer_json(
       {{"normalizer", {{"type", "BertNormalizer"}, {"lowercase", lowercase}}},

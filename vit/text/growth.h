@@ -13,8 +13,8 @@ namespace vit::text {
 inline void check_growth(size_t before, size_t after, std::string_view where) {
   constexpr size_t kMostCharacters = 1'000'000;
   if (after > kMostCharacters && after > before)
-    fail(where, ": makes more than ", kMostCharacters, " characters of a text; the file is ",
-         "damaged or malicious");
+    fail_at(where, "makes more than ", kMostCharacters, " characters of a text; the file is ",
+            "damaged or malicious");
 }
 
 }  // namespace vit::text

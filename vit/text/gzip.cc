@@ -19,7 +19,7 @@ std::string read_text(const std::filesystem::path& path) {
   const auto file = weights::map_file(path);
   const auto bytes = file->bytes();
   if (bytes.size() > kLargest)
-    fail(path.string(), ": ", bytes.size(), " bytes of text, at most ", kLargest);
+    fail_at(path.string(), bytes.size(), " bytes of text, at most ", kLargest);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -27,7 +27,7 @@ std::string read_gzip(const std::filesystem::path& path) {
   const std::string packed = read_text(path);
   z_stream stream{};
   constexpr int kGzip = 16 + MAX_WBITS;
-  if (inflateInit2(&stream, kGzip) != Z_OK) fail(path.string(), ": no memory to inflate it");
+  if (inflateInit2(&stream, kGzip) != Z_OK) fail_at(path.string(), "no memory to inflate it");
   const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, inflateEnd);
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());
@@ -39,9 +39,10 @@ std::string read_gzip(const std::filesystem::path& path) {
     stream.avail_out = buffer.size();
     state = inflate(&stream, Z_NO_FLUSH);
     text.append(buffer.data(), buffer.size() - stream.avail_out);
-    if (text.size() > kLargest) fail(path.string(), ": inflates to more than ", kLargest, " bytes");
+    if (text.size() > kLargest)
+      fail_at(path.string(), "inflates to more than ", kLargest, " bytes");
   }
-  if (state != Z_STREAM_END) fail(path.string(), ": is not a whole gzip file");
+  if (state != Z_STREAM_END) fail_at(path.string(), "is not a whole gzip file");
   return text;
 }
 

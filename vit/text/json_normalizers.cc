@@ -73,8 +73,8 @@ Normalizer read_replace(const Fields& step) {
     return [to, where = step.where()](const std::u32string& text) {
       return replace_runs(text, is_plain_space, 2, to, where);
     };
-  fail(step.where(), ": the regular expression '", encode_utf8(pattern.text),
-       "' is not one this toolkit knows: '\\s+', ' {2,}'");
+  fail_at(step.where(), "the regular expression '", encode_utf8(pattern.text),
+          "' is not one this toolkit knows: '\\s+', ' {2,}'");
 }
 
 Normalizer read_strip(const Fields& step) {
@@ -191,8 +191,8 @@ Pattern read_pattern(const Fields& step) {
 }
 
 void refuse_type(const Fields& step, std::string_view part, std::string_view known) {
-  fail(step.where(), ": the ", part, " '", step.text("type").value_or(""),
-       "' is not one this toolkit knows: ", known);
+  fail_at(step.where(), "the ", part, " '", step.text("type").value_or(""),
+          "' is not one this toolkit knows: ", known);
 }
 
 }  // namespace vit::text

@@ -38,8 +38,8 @@ Splitter read_split(const Fields& step) {
     return [](const std::u32string& text, bool) { return clip_words(text); };
   if (pattern.regular_expression && pattern.text == kGpt2Pattern && behavior != "Removed")
     return [](const std::u32string& text, bool) { return gpt2_words(text); };
-  fail(step.where(), ": splitting at '", encode_utf8(pattern.text), "' with behavior '", behavior,
-       "' is not supported; CLIP's and GPT-2's patterns are, and MergedWithPrevious at a text");
+  fail_at(step.where(), "splitting at '", encode_utf8(pattern.text), "' with behavior '", behavior,
+          "' is not supported; CLIP's and GPT-2's patterns are, and MergedWithPrevious at a text");
 }
 
 Splitter read_byte_level(const Fields& step) {

@@ -52,9 +52,9 @@ Tokenizer load_files(const weights::TextCheckpoint& text) {
   for (const auto* name : {"spiece.model", "tokenizer.model"})
     if (is_file(folder / name)) return read_sentencepiece_file(folder / name);
   if (is_file(folder / "vocab.txt")) return read_bert_vocabulary(folder / "vocab.txt", true);
-  fail(folder.string(),
-       ": no tokenizer beside the weights; expected tokenizer.json, vocab.json "
-       "with merges.txt, spiece.model, tokenizer.model or vocab.txt");
+  fail_at(folder.string(),
+          "no tokenizer beside the weights; expected tokenizer.json, vocab.json "
+          "with merges.txt, spiece.model, tokenizer.model or vocab.txt");
 }
 
 /// "pad_token": "</s>", or {"content": "</s>", …}.
@@ -75,19 +75,19 @@ void set_padding(const fs::path& folder, Tokenizer& tokenizer) {
   const auto token = token_named(folder, "pad_token");
   if (!token) return;
   const auto id = id_of(tokenizer, *token);
-  if (!id) fail(folder.string(), ": the pad token '", *token, "' is not in the vocabulary");
+  if (!id) fail_at(folder.string(), "the pad token '", *token, "' is not in the vocabulary");
   tokenizer.padding = *id;
 }
 
 void check_ids(const weights::TextCheckpoint& text, const Tokenizer& tokenizer) {
   if (tokenizer.size > text.config.vocabulary)
-    fail(text.folder.string(), ": the tokenizer has ", tokenizer.size,
-         " ids, but the text tower only ", text.config.vocabulary);
+    fail_at(text.folder.string(), "the tokenizer has ", tokenizer.size,
+            " ids, but the text tower only ", text.config.vocabulary);
   for (const auto* frame : {&tokenizer.before, &tokenizer.after})
     for (const TokenId id : *frame)
       if (id >= text.config.vocabulary)
-        fail(text.folder.string(), ": the tokenizer's start or end id ", id,
-             " is beyond the text tower's ", text.config.vocabulary, " tokens");
+        fail_at(text.folder.string(), "the tokenizer's start or end id ", id,
+                " is beyond the text tower's ", text.config.vocabulary, " tokens");
 }
 
 }  // namespace

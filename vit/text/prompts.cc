@@ -143,7 +143,8 @@ WordLabel label_of_parts(std::span<const std::string_view> parts, const std::str
   WordLabel label{std::string(parts.front()), {}};
   for (const auto part : parts.subspan(1)) {
     if (part.empty())
-      fail(where, ": label '", label.name, "' has an empty prompt; expected a text after each tab");
+      fail_at(where, "label '", label.name,
+              "' has an empty prompt; expected a text after each tab");
     label.prompts.emplace_back(part);
   }
   return label;
@@ -200,8 +201,8 @@ std::vector<WordLabel> parse_label_lines(std::string_view lines,
     const std::string place = std::string(where) + ":" + std::to_string(++number);
     const auto parts = split(line, '\t');
     if (parts.front().empty())
-      fail(place, ": the label is empty; expected one label a line, or a label and its prompts ",
-           "separated by tabs");
+      fail_at(place, "the label is empty; expected one label a line, or a label and its prompts ",
+              "separated by tabs");
     labels.push_back(parts.size() == 1 ? label_of(parts.front(), templates)
                                        : label_of_parts(parts, place));
     lines.remove_prefix(std::min(end + 1, lines.size()));
@@ -211,19 +212,20 @@ std::vector<WordLabel> parse_label_lines(std::string_view lines,
 }
 
 void check_labels(std::span<const WordLabel> labels, std::string_view where) {
-  if (labels.empty()) fail(where, ": no label given, expected one or more");
+  if (labels.empty()) fail_at(where, "no label given, expected one or more");
   std::unordered_map<std::string_view, size_t> seen;
   for (size_t i = 0; i < labels.size(); ++i) {
     const WordLabel& label = labels[i];
     const std::string place = std::string(where) + ": label " + std::to_string(i + 1);
     if (label.name.empty())
-      fail(place, " of ", labels.size(), " is empty; remove it or name the class");
+      fail_at(where, "label ", i + 1, " of ", labels.size(),
+              " is empty; remove it or name the class");
     decode_utf8(label.name, place);
     for (const auto& prompt : label.prompts) decode_utf8(prompt, place + ": a prompt");
     const auto [earlier, is_new] = seen.emplace(label.name, i);
     if (!is_new)
-      fail(place, " is '", label.name, "', as is label ", earlier->second + 1,
-           "; labels must differ: only one of two equal ones could ever be the answer");
+      fail_at(where, "label ", i + 1, " is '", label.name, "', as is label ", earlier->second + 1,
+              "; labels must differ: only one of two equal ones could ever be the answer");
   }
 }
 

@@ -46,7 +46,7 @@ class ProtocolReader {
         field.integer = fixed(4);
         break;
       default:
-        fail(where_, ": is not a SentencePiece model: field of unknown kind ", key & 7);
+        fail_at(where_, "is not a SentencePiece model: field of unknown kind ", key & 7);
     }
     return field;
   }
@@ -54,7 +54,7 @@ class ProtocolReader {
  private:
   std::string_view take(std::uint64_t count) {
     if (count > rest_.size())
-      fail(where_, ": cut short: a field of ", count, " bytes where ", rest_.size(), " are left");
+      fail_at(where_, "cut short: a field of ", count, " bytes where ", rest_.size(), " are left");
     const std::string_view taken = rest_.substr(0, count);
     rest_.remove_prefix(count);
     return taken;
@@ -71,7 +71,7 @@ class ProtocolReader {
       value |= std::uint64_t{byte & 0x7Fu} << shift;
       if (byte < 0x80) return value;
     }
-    fail(where_, ": is not a SentencePiece model: a number of more than 64 bits");
+    fail_at(where_, "is not a SentencePiece model: a number of more than 64 bits");
   }
 
   std::string_view rest_;

@@ -43,8 +43,8 @@ Piece read_piece(std::string_view bytes, std::string_view where) {
     if (field.number == 3) piece.kind = static_cast<PieceKind>(field.integer);
   }
   if (piece.text.size() > kLongestPiece)
-    fail(where, ": a piece of ", piece.text.size(), " bytes, at most ", kLongestPiece);
-  if (!std::isfinite(piece.score)) fail(where, ": the score of a piece is not finite");
+    fail_at(where, "a piece of ", piece.text.size(), " bytes, at most ", kLongestPiece);
+  if (!std::isfinite(piece.score)) fail_at(where, "the score of a piece is not finite");
   decode_utf8(piece.text, std::string(where) + ": a piece");
   return piece;
 }
@@ -79,14 +79,14 @@ Model read_model(std::string_view bytes, std::string_view where) {
     if (field.number == 2) read_trainer(field.bytes, where, model);
     if (field.number == 3) read_normalizer(field.bytes, where, model);
   }
-  if (model.pieces.empty()) fail(where, ": is not a SentencePiece model: it holds no pieces");
+  if (model.pieces.empty()) fail_at(where, "is not a SentencePiece model: it holds no pieces");
   if (model.kind != 1 && model.kind != 2)
-    fail(where, ": SentencePiece model of kind ", model.kind,
-         ", expected 1 (unigram) or 2 (byte pairs)");
-  if (model.spaces_after_words) fail(where, ": spaces as suffixes of words are not supported");
+    fail_at(where, "SentencePiece model of kind ", model.kind,
+            ", expected 1 (unigram) or 2 (byte pairs)");
+  if (model.spaces_after_words) fail_at(where, "spaces as suffixes of words are not supported");
   for (size_t i = 0; i < model.pieces.size(); ++i)
     if (model.pieces[i].kind == PieceKind::kUnknown) model.unknown = i;
-  if (model.unknown >= model.pieces.size()) fail(where, ": it has no piece for unknown text");
+  if (model.unknown >= model.pieces.size()) fail_at(where, "it has no piece for unknown text");
   return model;
 }
 

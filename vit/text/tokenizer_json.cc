@@ -13,7 +13,7 @@ AddedToken read_added(const Fields& token) {
   const auto id = token.size("id");
   const auto content = token.text("content");
   if (!id || !content || content->empty() || *id > 10'000'000)
-    fail(token.where(), ": an added token needs an id and a content");
+    fail_at(token.where(), "an added token needs an id and a content");
   return {.content = decode_utf8(*content, token.where()),
           .id = static_cast<TokenId>(*id),
           .normalized = token.flag("normalized").value_or(false),
@@ -67,7 +67,7 @@ void read_template(const Fields& step, Tokenizer& tokenizer) {
     }
     const auto special = item.object("SpecialToken");
     const auto name = special ? special->text("id") : std::nullopt;
-    if (!name) fail(item.where(), ": is neither a Sequence nor a SpecialToken");
+    if (!name) fail_at(item.where(), "is neither a Sequence nor a SpecialToken");
     auto& frame = text_seen ? tokenizer.after : tokenizer.before;
     for (const TokenId id : special_ids(step, *name)) frame.push_back(id);
   });
@@ -94,7 +94,7 @@ void read_post_processor(const Fields& step, Tokenizer& tokenizer) {
 Tokenizer parse_tokenizer_json(const json& content, const std::string& where) {
   const Fields file(content, where);
   const auto model = file.object("model");
-  if (!model) fail(where, ": has no model");
+  if (!model) fail_at(where, "has no model");
   size_t pieces = 0;
   Tokenizer tokenizer{.model = read_model(*model, pieces)};
   tokenizer.size = pieces;

@@ -67,7 +67,7 @@ std::u32string decode_utf8(std::string_view bytes, std::string_view what) {
     utf8proc_int32_t c = 0;
     const auto length =
         utf8proc_iterate(data + at, static_cast<utf8proc_ssize_t>(bytes.size() - at), &c);
-    if (length <= 0) fail(what, ": byte ", at, " is not valid UTF-8; save the text as UTF-8");
+    if (length <= 0) fail_at(what, "byte ", at, " is not valid UTF-8; save the text as UTF-8");
     text += static_cast<char32_t>(c);
     at += static_cast<size_t>(length);
   }

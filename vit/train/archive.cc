@@ -31,16 +31,16 @@ void write_archive(const std::filesystem::path& path, const Magic& magic,
 ArchiveReader read_archive(const std::filesystem::path& path, const Magic& magic,
                            const std::string& what) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) fail(path.string(), ": cannot be opened");
+  if (!file) fail_at(path.string(), "cannot be opened");
   std::vector<char> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   std::uint64_t stored = 0;
   if (bytes.size() < magic.size() + sizeof stored ||
       !std::equal(magic.begin(), magic.end(), bytes.begin()))
-    fail(path.string(), ": is not a ", what, " of this version");
+    fail_at(path.string(), "is not a ", what, " of this version");
   const size_t body = bytes.size() - sizeof stored;
   std::memcpy(&stored, bytes.data() + body, sizeof stored);
   if (stored != checksum(std::span(bytes).first(body)))
-    fail(path.string(), ": damaged, its checksum differs");
+    fail_at(path.string(), "damaged, its checksum differs");
   bytes.resize(body);
   bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(magic.size()));
   return {path.string(), std::move(bytes)};

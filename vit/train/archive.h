@@ -66,12 +66,12 @@ class ArchiveReader {
   }
   void expect_end() const {
     if (at_ != bytes_.size())
-      fail(path_, ": damaged, ", bytes_.size() - at_, " bytes follow its last field");
+      fail_at(path_, "damaged, ", bytes_.size() - at_, " bytes follow its last field");
   }
 
  private:
   void need(size_t count) const {
-    if (count > bytes_.size() - at_) fail(path_, ": damaged, it ends too early");
+    if (count > bytes_.size() - at_) fail_at(path_, "damaged, it ends too early");
   }
 
   std::string path_;

@@ -36,8 +36,9 @@ Box random_box(const ModelConfig& c, double share, Random& random) {
 /// A stem's batch norms would have to learn with it.
 void check_learns(const ModelConfig& config) {
   if (config.embedding.conv_stem)
-    fail(config.architecture, ": its stem of convolutions is not trained here; train a classifier ",
-         "on its features, or choose a model without stem");
+    fail_at(config.architecture,
+            "its stem of convolutions is not trained here; train a classifier ",
+            "on its features, or choose a model without stem");
 }
 
 /// How an image is changed in an epoch or, where the crops are counted, in a crop.

@@ -224,12 +224,12 @@ FeatureKind probe_features(const ModelConfig& config) {
 HeadConfig head_of_last_layers(size_t layers, const ModelConfig& config) {
   HeadConfig head = config.head;
   if (layers == 0 || layers > config.encoder.depth)
-    fail(config.architecture, ": cannot read the last ", layers, " layers, the model has ",
-         config.encoder.depth, "; choose 1 to ", config.encoder.depth);
+    fail_at(config.architecture, "cannot read the last ", layers, " layers, the model has ",
+            config.encoder.depth, "; choose 1 to ", config.encoder.depth);
   if (head.class_layers != 0)
-    fail(config.architecture,
-         ": cannot read several layers, because the class token passes through ", "the last ",
-         head.class_layers, " only (class layers); choose another model or one layer");
+    fail_at(config.architecture,
+            "cannot read several layers, because the class token passes through ", "the last ",
+            head.class_layers, " only (class layers); choose another model or one layer");
   const bool own_norm = head.pooled_norm && head.pooling != Pooling::kAttention;
   if (!own_norm) {
     const std::vector<PrefixToken>& prefix = config.embedding.prefix;

@@ -33,7 +33,7 @@ void save_state(const std::filesystem::path& path, const State& state) {
   try {
     write_archive(path, kMagic, writer);
   } catch (const Error& error) {
-    fail(error, "; the checkpoint before it is kept");
+    fail_again(error, "; the checkpoint before it is kept");
   }
 }
 
@@ -43,7 +43,7 @@ State load_state(const std::filesystem::path& path, std::uint64_t fingerprint) {
   visit([&](auto& field) { reader.get(field); }, state);
   reader.expect_end();
   if (state.fingerprint != fingerprint)
-    fail(path.string(), ": belongs to a run with other data, model or settings");
+    fail_at(path.string(), "belongs to a run with other data, model or settings");
   return state;
 }
 

@@ -89,18 +89,18 @@ TeacherTable TeacherTable::load(const std::filesystem::path& path, const Teacher
   reader.get(stored.probabilities_);
   reader.expect_end();
   if (stored.shape_ != table.shape_)
-    fail(where, ": the teacher was shown other images or crops, or more or fewer of them");
+    fail_at(where, "the teacher was shown other images or crops, or more or fewer of them");
   const size_t size = table.shape_.images * table.shape_.kept * stored.finished_;
   if (stored.finished_ > table.shape_.passes() || stored.labels_.size() != size ||
       stored.probabilities_.size() != size)
-    fail(where, ": damaged, it holds ", stored.labels_.size(), " labels and ",
-         stored.probabilities_.size(), " probabilities, expected ", size);
+    fail_at(where, "damaged, it holds ", stored.labels_.size(), " labels and ",
+            stored.probabilities_.size(), " probabilities, expected ", size);
   for (const std::uint16_t label : stored.labels_)
     if (label >= shape.classes)
-      fail(where, ": damaged, it names class ", label, " of ", shape.classes);
+      fail_at(where, "damaged, it names class ", label, " of ", shape.classes);
   for (const std::uint16_t half : stored.probabilities_)
     if (const float p = weights::float_of_f16(half); !(p >= 0.0f && p <= 1.0f))
-      fail(where, ": damaged, it holds a probability of ", p);
+      fail_at(where, "damaged, it holds a probability of ", p);
   std::ranges::copy(stored.labels_, table.labels_.begin());
   std::ranges::copy(stored.probabilities_, table.probabilities_.begin());
   table.teacher_ = stored.teacher_;

@@ -157,9 +157,9 @@ void Trainer::check(const std::string& where, const State& s) const {
   };
   for (const auto& field : fields)
     if (field.got < field.least || field.got > field.most)
-      fail(where, ": damaged, its ", field.what, " is ", field.got, ", expected ", field.least,
-           field.least == field.most ? "" : " to " + std::to_string(field.most));
-  if (!all_finite(s)) fail(where, ": damaged, it holds a number that is NaN or infinite");
+      fail_at(where, "damaged, its ", field.what, " is ", field.got, ", expected ", field.least,
+              field.least == field.most ? "" : " to " + std::to_string(field.most));
+  if (!all_finite(s)) fail_at(where, "damaged, it holds a number that is NaN or infinite");
 }
 
 void Trainer::restore(const std::filesystem::path& checkpoint) {

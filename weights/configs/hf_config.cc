@@ -46,8 +46,8 @@ const Family& family_of(const Fields& file, const std::string& model_type) {
     known += (known.empty() ? "" : ", ") + std::string(family.model_type);
   }
   if (const auto* other = unsupported_model_type(model_type))
-    fail(file.where(), ": '", model_type, "' is ", description_of(*other));
-  fail(file.where(), ": model_type '", model_type, "' is not one this toolkit knows: ", known);
+    fail_at(file.where(), "'", model_type, "' is ", description_of(*other));
+  fail_at(file.where(), "model_type '", model_type, "' is not one this toolkit knows: ", known);
 }
 
 void set_size(const Fields& file, std::string_view name, size_t& value) {
@@ -117,7 +117,7 @@ void set_positions(const Fields& file, const std::string& model_type, ModelConfi
     c.encoder.rotary.temperature =
         static_cast<float>(rope.number("rope_theta").value_or(kUsualTheta));
     if (file.flag("key_bias").value_or(false))
-      fail(file.where(), ": key_bias is true, expected false as in published models");
+      fail_at(file.where(), "key_bias is true, expected false as in published models");
   }
   RelativeBiasConfig& bias = c.encoder.relative_bias;
   if (bias.kind != RelativeBiasKind::kTable) return;

@@ -76,7 +76,7 @@ json read_json(const std::filesystem::path& path, const JsonLimits& limits) {
 
 json parse_json(std::string_view text, const std::string& where, const JsonLimits& limits) {
   json content = parse_json_value(text, where, limits);
-  if (!content.is_object()) fail(where, ": is not a JSON object");
+  if (!content.is_object()) fail_at(where, "is not a JSON object");
   return content;
 }
 
@@ -84,7 +84,7 @@ json parse_json_value(std::string_view text, const std::string& where, const Jso
   try {
     return parse_bounded(text, limits);
   } catch (const Error& error) {
-    fail(where, ": ", error.what());
+    fail_at(where, error.what());
   }
 }
 
@@ -97,7 +97,7 @@ json parse_json_if_valid(std::string_view text) {
 }
 
 Fields::Fields(const json& object, std::string where) : object_(&object), where_(std::move(where)) {
-  if (!object.is_object()) fail(where_, ": is not a JSON object");
+  if (!object.is_object()) fail_at(where_, "is not a JSON object");
 }
 
 const json* Fields::find(std::string_view name) const {
@@ -110,7 +110,7 @@ void Fields::refuse(std::string_view name, std::string_view expected) const {
   std::string got =
       value == nullptr ? "nothing" : value->dump(-1, ' ', false, json::error_handler_t::replace);
   if (got.size() > kLongestQuote) got = got.substr(0, kLongestQuote) + "…";
-  fail(where_, ": field '", name, "' is ", got, ", expected ", expected);
+  fail_at(where_, "field '", name, "' is ", got, ", expected ", expected);
 }
 
 std::optional<size_t> Fields::size(std::string_view name) const {

@@ -78,7 +78,7 @@ Recipe recipe_from(const Fields& file, const ModelConfig& config) {
 ModelCard read_open_clip_config(const Fields& file, const ModelConfig& inferred) {
   const auto model = file.object("model_cfg");
   const auto vision = model ? model->object("vision_cfg") : std::nullopt;
-  if (!vision) fail(file.where(), ": has no model_cfg with a vision_cfg");
+  if (!vision) fail_at(file.where(), "has no model_cfg with a vision_cfg");
   ModelCard result;
   const auto tower = vision->text("timm_model_name");
   result.config =

@@ -185,7 +185,7 @@ class Reader {
 
   template <typename T>
   void operator()(const char* name, T& value) {
-    if (!fields_.has(name)) fail(fields_.where(), ": field '", name, "' is missing");
+    if (!fields_.has(name)) fail_at(fields_.where(), "field '", name, "' is missing");
     seen_.insert(name);
     read(name, value);
   }
@@ -197,7 +197,7 @@ class Reader {
 
   void refuse_others(const nlohmann::json& object) const {
     for (const auto& [name, value] : object.items())
-      if (!seen_.contains(name)) fail(fields_.where(), ": unknown field '", name, "'");
+      if (!seen_.contains(name)) fail_at(fields_.where(), "unknown field '", name, "'");
   }
 
  private:
@@ -243,18 +243,19 @@ std::string dump(const Json& json) {
 const std::string& entry(const Metadata& metadata, std::string_view name,
                          const std::string& where) {
   const auto found = metadata.find(name);
-  if (found == metadata.end()) fail(where, ": metadata '", name, "' is missing");
+  if (found == metadata.end()) fail_at(where, "metadata '", name, "' is missing");
   return found->second;
 }
 
 std::vector<std::string> read_list(const Metadata& metadata, std::string_view name,
                                    const std::string& where) {
-  const std::string place = where + ": metadata '" + std::string(name) + "'";
-  const nlohmann::json list = parse_json_value(entry(metadata, name, where), place);
-  if (!list.is_array()) fail(place, " is not a list of strings");
+  const Subject subject{where, "metadata '" + std::string(name) + "'"};
+  const nlohmann::json list =
+      parse_json_value(entry(metadata, name, where), subject.file + ": " + subject.name);
+  if (!list.is_array()) fail_at(subject, "is not a list of strings");
   std::vector<std::string> texts;
   for (const auto& text : list) {
-    if (!text.is_string()) fail(place, " is not a list of strings");
+    if (!text.is_string()) fail_at(subject, "is not a list of strings");
     texts.push_back(text.get<std::string>());
   }
   return texts;
@@ -294,8 +295,8 @@ bool describes_itself(const Metadata& metadata) {
 ModelCard read_self_description(const Metadata& metadata, const std::string& where) {
   const std::string& version = entry(metadata, kFormat, where);
   if (version != kVersion)
-    fail(where, ": is of format '", version, "', this toolkit reads '", kVersion,
-         "'; use the version of the toolkit that wrote it, or a newer one");
+    fail_at(where, "is of format '", version, "', this toolkit reads '", kVersion,
+            "'; use the version of the toolkit that wrote it, or a newer one");
   ModelCard result;
   read_object(metadata, kConfig, where, [&](Reader& r) { visit_config(result.config, r); });
   read_object(metadata, kRecipe, where, [&](Reader& r) { visit_recipe(result.recipe, r); });

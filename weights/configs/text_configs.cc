@@ -97,13 +97,13 @@ void read_hf_text_config(const Fields& file, const std::filesystem::path& folder
   else if (type.starts_with("siglip"))
     set_siglip(text, folder, c);
   else
-    fail(file.where(), ": model_type '", type, "' has no text tower that this toolkit knows");
+    fail_at(file.where(), "model_type '", type, "' has no text tower that this toolkit knows");
 }
 
 void read_open_clip_text_config(const Fields& file, TextConfig& c) {
   const auto model = file.object("model_cfg");
   const auto text = model ? model->object("text_cfg") : std::nullopt;
-  if (!text) fail(file.where(), ": has no model_cfg with a text_cfg");
+  if (!text) fail_at(file.where(), "has no model_cfg with a text_cfg");
   if (text->has("hf_model_name")) text->refuse("hf_model_name", "nothing: OpenCLIP's own tower");
   if (text->flag("embed_cls").value_or(false)) text->refuse("embed_cls", "false");
   set_heads(*text, "heads", 8, c.encoder);

@@ -100,7 +100,7 @@ std::string as_argument(const json& value) {
 
 ModelCard read_timm_config(const Fields& file) {
   const auto name = file.text("architecture");
-  if (!name) fail(file.where(), ": names no architecture");
+  if (!name) fail_at(file.where(), "names no architecture");
   const Architecture* known = find_architecture(*name);
   ModelCard result;
   result.config = config_of(*name, arguments_of(file, known), file.where());

@@ -24,7 +24,7 @@ class Cursor {
     return load<T>(take_bytes(sizeof(T)).data());
   }
   std::span<const std::byte> take_bytes(size_t count) {
-    if (count > left()) fail(where_, ": cut short at byte ", bytes_.size(), " of its header");
+    if (count > left()) fail_at(where_, "cut short at byte ", bytes_.size(), " of its header");
     at_ += count;
     return bytes_.subspan(at_ - count, count);
   }

@@ -22,8 +22,8 @@ constexpr const char* kSizes[] = {"hidden_size", "num_hidden_layers", "num_atten
 size_t take_count(Cursor& cursor, int32_t most, const char* what) {
   const auto count = cursor.take<int32_t>();
   if (count < 0 || count > most)
-    fail(cursor.where(), ": ", count, " ", what, " at byte ", cursor.at() - sizeof count,
-         ", at most ", most);
+    fail_at(cursor.where(), count, " ", what, " at byte ", cursor.at() - sizeof count, ", at most ",
+            most);
   return static_cast<size_t>(count);
 }
 
@@ -46,17 +46,17 @@ void take_tensor(Cursor& cursor, TensorFile& file) {
   for (size_t i = axes; i-- > 0;)  // stored fastest first
     shape[i] = take_count(cursor, std::numeric_limits<int32_t>::max(), "entries");
   const std::string name = cursor.take_string(length);
-  const std::string where = cursor.where() + ": tensor '" + name + "'";
-  const DType dtype = ggml_dtype(type, where);
-  const size_t size = checked_bytes(where, dtype, shape);
+  const Subject tensor = tensor_of(cursor.where(), name);
+  const DType dtype = ggml_dtype(type, tensor);
+  const size_t size = checked_bytes(tensor, dtype, shape);
   if (size > cursor.left())
-    fail(where, " is cut short: ", size, " bytes, the file holds ", cursor.left());
+    fail_at(tensor, "is cut short: ", size, " bytes, the file holds ", cursor.left());
   if (file.tensors.size() >= kMostTensors)
-    fail(cursor.where(), ": more than ", kMostTensors, " tensors");
+    fail_at(cursor.where(), "more than ", kMostTensors, " tensors");
   auto strides = contiguous_strides(shape);
   const std::byte* data = cursor.take_bytes(size).data();
   if (!file.tensors.emplace(name, Tensor{dtype, std::move(shape), std::move(strides), data}).second)
-    fail(where, " comes twice");
+    fail_at(tensor, "comes twice");
 }
 
 }  // namespace

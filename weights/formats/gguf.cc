@@ -46,7 +46,7 @@ size_t size_of(uint32_t type) {
 std::string take_name(Cursor& cursor) {
   const auto length = cursor.take<uint64_t>();
   if (length > kLongestName)
-    fail(cursor.where(), ": a name of ", length, " bytes at byte ", cursor.at());
+    fail_at(cursor.where(), "a name of ", length, " bytes at byte ", cursor.at());
   return cursor.take_string(length);
 }
 
@@ -85,7 +85,7 @@ json take_scalar(Cursor& cursor, uint32_t type) {
     case kF64:
       return cursor.take<double>();
     default:
-      fail(cursor.where(), ": a field of the unknown type ", type, " at byte ", cursor.at());
+      fail_at(cursor.where(), "a field of the unknown type ", type, " at byte ", cursor.at());
   }
 }
 
@@ -94,10 +94,10 @@ json take_list(Cursor& cursor) {
   const auto type = cursor.take<uint32_t>();
   const auto count = cursor.take<uint64_t>();
   if (type == kArray || type > kF64)
-    fail(cursor.where(), ": a list of the unknown type ", type, " at byte ", cursor.at());
+    fail_at(cursor.where(), "a list of the unknown type ", type, " at byte ", cursor.at());
   const size_t least = type == kString ? sizeof(uint64_t) : size_of(type);
   if (count > cursor.left() / least)
-    fail(cursor.where(), ": a list of ", count, " values does not fit the file");
+    fail_at(cursor.where(), "a list of ", count, " values does not fit the file");
   const bool kept = count <= kLongestKeptList;
   json list = json::array();
   for (uint64_t i = 0; i < count; ++i) {
@@ -124,17 +124,17 @@ struct Listed {
 
 Listed take_tensor(Cursor& cursor) {
   Listed listed{take_name(cursor), DType::kF32, {}, 0};
-  const std::string where = cursor.where() + ": tensor '" + listed.name + "'";
+  const Subject tensor = tensor_of(cursor.where(), listed.name);
   const auto axes = cursor.take<uint32_t>();
-  if (axes > kMostAxesInFile) fail(where, " has ", axes, " axes, at most ", kMostAxesInFile);
+  if (axes > kMostAxesInFile) fail_at(tensor, "has ", axes, " axes, at most ", kMostAxesInFile);
   for (uint32_t i = 0; i < axes; ++i) listed.shape.push_back(cursor.take<uint64_t>());
   std::reverse(listed.shape.begin(), listed.shape.end());  // stored fastest first
-  listed.dtype = ggml_dtype(cursor.take<uint32_t>(), where);
+  listed.dtype = ggml_dtype(cursor.take<uint32_t>(), tensor);
   listed.offset = cursor.take<uint64_t>();
   const bool blocks = listed.dtype == DType::kQ8_0 || listed.dtype == DType::kQ4_0;
   if (blocks && (listed.shape.empty() || listed.shape.back() % kBlockLength != 0))
-    fail(where, " of shape ", to_string(listed.shape), " does not fill its blocks of ",
-         kBlockLength);
+    fail_at(tensor, "of shape ", to_string(listed.shape), " does not fill its blocks of ",
+            kBlockLength);
   return listed;
 }
 
@@ -143,7 +143,7 @@ size_t alignment_of(const TensorFile& file, const std::string& where) {
   if (found == file.metadata.end()) return kUsualAlignment;
   const size_t alignment = std::strtoull(found->second.c_str(), nullptr, 10);
   if (alignment == 0 || alignment > kLargestAlignment)
-    fail(where, ": general.alignment is ", found->second, ", expected 1 to ", kLargestAlignment);
+    fail_at(where, "general.alignment is ", found->second, ", expected 1 to ", kLargestAlignment);
   return alignment;
 }
 
@@ -154,19 +154,19 @@ void place_tensors(std::vector<Listed> listed, std::span<const std::byte> data, 
             [](const Listed& a, const Listed& b) { return a.offset < b.offset; });
   uint64_t free_from = 0;
   for (const auto& [name, dtype, shape, offset] : listed) {
-    const std::string tensor = where + ": tensor '" + name + "'";
+    const Subject tensor = tensor_of(where, name);
     const size_t size = checked_bytes(tensor, dtype, shape);
     if (offset % alignment != 0)
-      fail(tensor, " starts at byte ", offset, ", expected a multiple of ", alignment);
-    if (offset < free_from) fail(tensor, " starts at byte ", offset, ", inside another one");
+      fail_at(tensor, "starts at byte ", offset, ", expected a multiple of ", alignment);
+    if (offset < free_from) fail_at(tensor, "starts at byte ", offset, ", inside another one");
     if (offset > data.size() || size > data.size() - offset)
-      fail(tensor, " is cut short: ", size, " bytes from ", offset, " on, the file holds ",
-           data.size());
+      fail_at(tensor, "is cut short: ", size, " bytes from ", offset, " on, the file holds ",
+              data.size());
     free_from = offset + size;
     if (!file.tensors
              .emplace(name, Tensor{dtype, shape, contiguous_strides(shape), data.data() + offset})
              .second)
-      fail(tensor, " comes twice");
+      fail_at(tensor, "comes twice");
   }
 }
 
@@ -182,10 +182,10 @@ TensorFile read_gguf(const std::filesystem::path& path) {
   Cursor cursor(mapped->bytes(), where);
   cursor.take<uint32_t>();
   const auto version = cursor.take<uint32_t>();
-  if (version != 2 && version != 3) fail(where, ": GGUF version ", version, ", expected 2 or 3");
+  if (version != 2 && version != 3) fail_at(where, "GGUF version ", version, ", expected 2 or 3");
   const auto tensors = cursor.take<uint64_t>(), fields = cursor.take<uint64_t>();
-  if (tensors > kMostTensors) fail(where, ": ", tensors, " tensors, at most ", kMostTensors);
-  if (fields > kMostFields) fail(where, ": ", fields, " fields, at most ", kMostFields);
+  if (tensors > kMostTensors) fail_at(where, tensors, " tensors, at most ", kMostTensors);
+  if (fields > kMostFields) fail_at(where, fields, " fields, at most ", kMostFields);
 
   TensorFile file{.format = WeightFormat::kGguf, .tensors = {}, .metadata = {}, .storage = {}};
   for (uint64_t i = 0; i < fields; ++i) {
@@ -204,7 +204,7 @@ TensorFile read_gguf(const std::filesystem::path& path) {
   return file;
 }
 
-DType ggml_dtype(std::uint32_t type, const std::string& where) {
+DType ggml_dtype(std::uint32_t type, const Subject& tensor) {
   constexpr std::pair<uint32_t, DType> kTypes[] = {
       {0, DType::kF32},  {1, DType::kF16},   {2, DType::kQ4_0}, {8, DType::kQ8_0},
       {24, DType::kI8},  {25, DType::kI16},  {26, DType::kI32}, {27, DType::kI64},
@@ -212,7 +212,7 @@ DType ggml_dtype(std::uint32_t type, const std::string& where) {
   };
   for (const auto& [known, dtype] : kTypes)
     if (known == type) return dtype;
-  fail(where, " has ggml type ", type, ", expected f32, f16, bf16, q8_0 or q4_0");
+  fail_at(tensor, "has ggml type ", type, ", expected f32, f16, bf16, q8_0 or q4_0");
 }
 
 }  // namespace vit::weights

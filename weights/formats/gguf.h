@@ -21,6 +21,6 @@ bool looks_like_ggml(std::span<const std::byte> bytes);
 TensorFile read_ggml(const std::filesystem::path& path);
 
 /// ggml's number for a type of numbers. Throws an Error naming the ones that are read.
-DType ggml_dtype(std::uint32_t type, const std::string& where);
+DType ggml_dtype(std::uint32_t type, const Subject& tensor);
 
 }  // namespace vit::weights

@@ -18,7 +18,7 @@ constexpr size_t kLongestHeader = 1 << 16;
 /// The header is a Python dictionary of three fields; this reads just that much Python.
 class Literal {
  public:
-  Literal(std::string_view text, const std::string& where) : rest_(text), where_(where) {}
+  Literal(std::string_view text, const Subject& array) : rest_(text), array_(array) {}
 
   bool accept(char c) {
     skip_spaces();
@@ -61,14 +61,14 @@ class Literal {
     Shape shape;
     expect('(');
     while (!accept(')')) {
-      if (shape.size() == kMostAxes) fail(where_, " has more than ", kMostAxes, " axes");
+      if (shape.size() == kMostAxes) fail_at(array_, "has more than ", kMostAxes, " axes");
       shape.push_back(number());
       if (accept(')')) break;
       expect(',');
     }
     return shape;
   }
-  [[noreturn]] void refuse() const { fail(where_, " has a header that is not NumPy's"); }
+  [[noreturn]] void refuse() const { fail_at(array_, "has a header that is not NumPy's"); }
 
  private:
   void skip_spaces() {
@@ -76,7 +76,7 @@ class Literal {
   }
 
   std::string_view rest_;
-  const std::string& where_;
+  const Subject& array_;
 };
 
 struct Header {
@@ -85,8 +85,8 @@ struct Header {
   Shape shape;
 };
 
-Header read_header(std::string_view text, const std::string& where) {
-  Literal literal(text, where);
+Header read_header(std::string_view text, const Subject& array) {
+  Literal literal(text, array);
   Header header;
   unsigned seen = 0;
   literal.expect('{');
@@ -111,7 +111,7 @@ Header read_header(std::string_view text, const std::string& where) {
   return header;
 }
 
-DType dtype_of(std::string_view descr, const std::string& where) {
+DType dtype_of(std::string_view descr, const Subject& array) {
   constexpr std::pair<std::string_view, DType> kNames[] = {
       {"<f8", DType::kF64},
       {"<f4", DType::kF32},
@@ -129,9 +129,9 @@ DType dtype_of(std::string_view descr, const std::string& where) {
   for (const auto& [name, dtype] : kNames)
     if (name == descr) return dtype;
   if (descr == "|O")
-    fail(where, " holds Python objects, which could be programs; expected numbers");
-  fail(where, " has dtype '", descr,
-       "', expected one of <f8, <f4, <f2, <i8, <i4, <i2, |i1, |u1, |b1 or |V2 (bfloat16)");
+    fail_at(array, "holds Python objects, which could be programs; expected numbers");
+  fail_at(array, "has dtype '", descr,
+          "', expected one of <f8, <f4, <f2, <i8, <i4, <i2, |i1, |u1, |b1 or |V2 (bfloat16)");
 }
 
 std::vector<size_t> fortran_strides(const Shape& shape) {
@@ -142,27 +142,27 @@ std::vector<size_t> fortran_strides(const Shape& shape) {
 
 }  // namespace
 
-Tensor read_npy(std::span<const std::byte> bytes, const std::string& where) {
+Tensor read_npy(std::span<const std::byte> bytes, const Subject& array) {
   const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  if (!text.starts_with(kMagic)) fail(where, " is not a NumPy array");
-  if (text.size() < 12) fail(where, " is cut short");
+  if (!text.starts_with(kMagic)) fail_at(array, "is not a NumPy array");
+  if (text.size() < 12) fail_at(array, "is cut short");
   const auto version = static_cast<unsigned char>(text[kMagic.size()]);
   const bool long_form = version >= 2;
   if (version < 1 || version > 3)
-    fail(where, " has format version ", +version, ", expected 1 to 3");
+    fail_at(array, "has format version ", +version, ", expected 1 to 3");
   const size_t start = kMagic.size() + (long_form ? 6 : 4);
   const size_t length =
       long_form ? load<std::uint32_t>(bytes.data() + 8) : load<std::uint16_t>(bytes.data() + 8);
-  if (length > kLongestHeader) fail(where, " has a header of ", length, " bytes");
-  if (length > text.size() - start) fail(where, " is cut short");
+  if (length > kLongestHeader) fail_at(array, "has a header of ", length, " bytes");
+  if (length > text.size() - start) fail_at(array, "is cut short");
 
-  const Header header = read_header(text.substr(start, length), where);
-  const DType dtype = dtype_of(header.descr, where);
-  const size_t expected = checked_bytes(where, dtype, header.shape);
+  const Header header = read_header(text.substr(start, length), array);
+  const DType dtype = dtype_of(header.descr, array);
+  const size_t expected = checked_bytes(array, dtype, header.shape);
   const size_t held = bytes.size() - start - length;
   if (held != expected)
-    fail(where, " holds ", held, " bytes, expected ", expected, " for shape ",
-         to_string(header.shape));
+    fail_at(array, "holds ", held, " bytes, expected ", expected, " for shape ",
+            to_string(header.shape));
   return {dtype, header.shape,
           header.fortran ? fortran_strides(header.shape) : contiguous_strides(header.shape),
           bytes.data() + start + length};
@@ -179,9 +179,9 @@ TensorFile read_npz(ZipArchive archive) {
   for (const auto& entry : archive.entries()) {
     if (!entry.name.ends_with(kExtension)) continue;
     const std::string name = entry.name.substr(0, entry.name.size() - kExtension.size());
-    const std::string where = archive.path() + ": array '" + name + "'";
-    if (!result.tensors.emplace(name, read_npy(archive.read(entry), where)).second)
-      fail(where, " comes twice");
+    const Subject array{archive.path(), "array '" + name + "'"};
+    if (!result.tensors.emplace(name, read_npy(archive.read(entry), array)).second)
+      fail_at(array, "comes twice");
   }
   result.storage = archive.storage();
   return result;

@@ -14,7 +14,7 @@ bool looks_like_npz(const ZipArchive& archive);
 
 TensorFile read_npz(ZipArchive archive);
 
-/// One array; the tensor views `bytes`. `where` opens the messages.
-Tensor read_npy(std::span<const std::byte> bytes, const std::string& where);
+/// One array, which errors name; the tensor views `bytes`.
+Tensor read_npy(std::span<const std::byte> bytes, const Subject& array);
 
 }  // namespace vit::weights

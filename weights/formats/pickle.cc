@@ -41,7 +41,7 @@ class Machine {
       }
       if (!push_number(code) && !push_text(code) && !use_memo(code) && !build_container(code) &&
           !build_object(code) && !arrange(code))
-        fail(where_, ": its pickle has the unknown instruction ", +code, " at byte ", at_ - 1);
+        fail_at(where_, "its pickle has the unknown instruction ", +code, " at byte ", at_ - 1);
     }
   }
 
@@ -53,7 +53,7 @@ class Machine {
 
   std::span<const std::byte> take_bytes(size_t count) {
     if (count > bytes_.size() - at_)
-      fail(where_, ": its pickle is cut short at byte ", bytes_.size());
+      fail_at(where_, "its pickle is cut short at byte ", bytes_.size());
     at_ += count;
     return bytes_.subspan(at_ - count, count);
   }
@@ -122,7 +122,7 @@ class Machine {
 
   NodeId pop() {
     if (stack_.empty() || (!marks_.empty() && stack_.size() <= marks_.back()))
-      fail(where_, ": its pickle takes from an empty stack at byte ", at_);
+      fail_at(where_, "its pickle takes from an empty stack at byte ", at_);
     const NodeId top = stack_.back();
     stack_.pop_back();
     return top;
@@ -134,7 +134,7 @@ class Machine {
   }
   /// Everything above the last mark, which goes too.
   std::vector<NodeId> pop_marked() {
-    if (marks_.empty()) fail(where_, ": its pickle has no mark at byte ", at_);
+    if (marks_.empty()) fail_at(where_, "its pickle has no mark at byte ", at_);
     budget_.take_steps(stack_.size() - marks_.back());
     std::vector<NodeId> items(stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back()),
                               stack_.end());
@@ -188,7 +188,7 @@ class Machine {
   }
 
   bool push_quoted(std::string_view line) {
-    if (line.size() < 2) fail(where_, ": its pickle has a string without quotes");
+    if (line.size() < 2) fail_at(where_, "its pickle has a string without quotes");
     return push_string(line.substr(1, line.size() - 2));
   }
 
@@ -207,7 +207,7 @@ class Machine {
     const std::string_view line = take_line();
     size_t value = 0;
     if (std::from_chars(line.data(), line.data() + line.size(), value).ec != std::errc())
-      fail(where_, ": its pickle counts with '", line.substr(0, 20), "'");
+      fail_at(where_, "its pickle counts with '", line.substr(0, 20), "'");
     return value;
   }
 
@@ -236,7 +236,7 @@ class Machine {
   bool recall(size_t key) {
     const NodeId found = memo_slot(key);
     if (found == kNobody)
-      fail(where_, ": its pickle recalls object ", key, ", which it never stored");
+      fail_at(where_, "its pickle recalls object ", key, ", which it never stored");
     return push_again(found);
   }
 
@@ -267,7 +267,7 @@ class Machine {
   }
 
   std::vector<NodeId> paired(std::vector<NodeId> items) const {
-    if (items.size() % 2 != 0) fail(where_, ": its pickle has a key without a value");
+    if (items.size() % 2 != 0) fail_at(where_, "its pickle has a key without a value");
     return items;
   }
 
@@ -290,7 +290,7 @@ class Machine {
     if (code == 0x93) {
       const auto names = pop_last(2);
       if (node(names[0]).kind != Kind::kString || node(names[1]).kind != Kind::kString)
-        fail(where_, ": its pickle names a class by something that is not text at byte ", at_);
+        fail_at(where_, "its pickle names a class by something that is not text at byte ", at_);
       return push_global(node(names[0]).text, node(names[1]).text);
     }
     if (code == 'R') return call(pop_last(2));
@@ -303,9 +303,9 @@ class Machine {
 
   bool push_global(std::string_view module, std::string_view name) {
     if (is_harmful(module, name))
-      fail(where_, ": its pickle asks Python to run ", module.substr(0, 40), ".",
-           name.substr(0, 40),
-           ", which no weight file needs; it was not run, and the file is refused");
+      fail_at(where_, "its pickle asks Python to run ", module.substr(0, 40), ".",
+              name.substr(0, 40),
+              ", which no weight file needs; it was not run, and the file is refused");
     constexpr size_t kBytesPerStep = 16;  // a line may have any length
     budget_.take_steps((module.size() + name.size()) / kBytesPerStep);
     std::string text(module);
@@ -374,12 +374,12 @@ PickleBudget::PickleBudget(size_t pickle_bytes, const std::string& where)
       bytes_left_(kAlwaysAllowed + kAllowedPerByte * pickle_bytes) {}
 
 void PickleBudget::take_steps(size_t count) {
-  if (count > steps_left_) fail(where_, ": its pickle takes more than ", kMostSteps, " steps");
+  if (count > steps_left_) fail_at(where_, "its pickle takes more than ", kMostSteps, " steps");
   steps_left_ -= count;
 }
 
 void PickleBudget::take_bytes(size_t count) {
-  if (count > bytes_left_) fail(where_, ": its pickle takes more memory than any weight file's");
+  if (count > bytes_left_) fail_at(where_, "its pickle takes more memory than any weight file's");
   bytes_left_ -= count;
 }
 

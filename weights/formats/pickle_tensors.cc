@@ -44,23 +44,23 @@ class Call {
   size_t count() const { return arguments_.size(); }
   const PickleNode& at(size_t place) const {
     if (place >= arguments_.size())
-      fail(where_, ": its pickle calls a function with too few arguments");
+      fail_at(where_, "its pickle calls a function with too few arguments");
     return pickle_.nodes[arguments_[place]];
   }
   const PickleNode& node(NodeId id) const { return pickle_.nodes[id]; }
   const PickleNode& item(const PickleNode& of, size_t place) const {
-    if (place >= of.items.size()) fail(where_, ": its pickle has a storage with too few fields");
+    if (place >= of.items.size()) fail_at(where_, "its pickle has a storage with too few fields");
     return pickle_.nodes[of.items[place]];
   }
   size_t size(const PickleNode& node) const {
     if (node.kind != Kind::kInteger || node.number < 0)
-      fail(where_, ": its pickle has a tensor with a size that is not a whole number");
+      fail_at(where_, "its pickle has a tensor with a size that is not a whole number");
     return static_cast<size_t>(node.number);
   }
   std::vector<size_t> sizes(const PickleNode& node) const {
     if (node.items.size() > kMostAxes)
-      fail(where_, ": its pickle has a tensor of ", node.items.size(), " axes, at most ",
-           kMostAxes);
+      fail_at(where_, "its pickle has a tensor of ", node.items.size(), " axes, at most ",
+              kMostAxes);
     std::vector<size_t> result;
     for (const NodeId id : node.items) result.push_back(size(pickle_.nodes[id]));
     return result;
@@ -112,10 +112,10 @@ class Namer {
   void walk(NodeId id, const std::string& name, size_t depth) {
     const PickleNode& node = pickle_.nodes[id];
     if (++visits_ > kMostVisits)
-      fail(where_, ": its pickle has more references than any weight file");
+      fail_at(where_, "its pickle has more references than any weight file");
     if (node.kind == Kind::kTensor) {
       if (tensors.size() >= kMostTensors)
-        fail(where_, ": holds more than ", kMostTensors, " tensors");
+        fail_at(where_, "holds more than ", kMostTensors, " tensors");
       tensors.emplace(name, pickle_.tensors[static_cast<size_t>(node.number)]);
     } else if (depth < kDeepestName) {
       walk_items(node, name, depth);
@@ -128,7 +128,7 @@ class Namer {
   std::string below(const std::string& name, std::string_view key) {
     name_bytes_ += name.size() + key.size();
     if (name_bytes_ > kMostNameBytes)
-      fail(where_, ": the names in its pickle take more than ", kMostNameBytes / 1'000'000, " MB");
+      fail_at(where_, "the names in its pickle take more than ", kMostNameBytes / 1'000'000, " MB");
     return name.empty() ? std::string(key) : (name + ".").append(key);
   }
 

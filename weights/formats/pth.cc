@@ -22,10 +22,11 @@ constexpr unsigned char kLegacyMagic[] = {0x80, 0x02, 0x8a, 0x0a, 0x6c, 0xfc, 0x
                                           0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, 0x2e};
 
 /// Checks that the view stays inside its storage.
-Tensor resolve(const std::string& where, const PickledTensor& pickled, Bytes storage) {
+Tensor resolve(const Subject& tensor, const PickledTensor& pickled, Bytes storage) {
   if (pickled.shape.size() != pickled.strides.size())
-    fail(where, " has ", pickled.shape.size(), " sizes and ", pickled.strides.size(), " strides");
-  const size_t bytes = checked_bytes(where, pickled.dtype, pickled.shape);
+    fail_at(tensor, "has ", pickled.shape.size(), " sizes and ", pickled.strides.size(),
+            " strides");
+  const size_t bytes = checked_bytes(tensor, pickled.dtype, pickled.shape);
   const size_t held = storage.size() / byte_count(pickled.dtype, 1);
   size_t last = pickled.offset;
   bool inside = last <= held;
@@ -35,8 +36,8 @@ Tensor resolve(const std::string& where, const PickledTensor& pickled, Bytes sto
     if (inside) last += steps * stride;
   }
   if (!inside || (bytes != 0 && last >= held))
-    fail(where, " of shape ", to_string(pickled.shape), " reaches beyond its storage of ", held,
-         " numbers");
+    fail_at(tensor, "of shape ", to_string(pickled.shape), " reaches beyond its storage of ", held,
+            " numbers");
   return {pickled.dtype, pickled.shape, pickled.strides,
           storage.data() + byte_count(pickled.dtype, pickled.offset)};
 }
@@ -65,14 +66,14 @@ std::map<std::string, Bytes> legacy_storages(const Pickle& keys, Bytes rest,
   std::map<std::string, Bytes> storages;
   for (const NodeId id : keys.nodes[keys.root].items) {
     const std::string key(keys.nodes[id].text);
-    if (rest.size() < 8) fail(where, ": cut short before storage '", key, "'");
+    if (rest.size() < 8) fail_at(where, "cut short before storage '", key, "'");
     const auto count = load<std::uint64_t>(rest.data());
     rest = rest.subspan(8);
     const auto dtype = dtypes.find(key);
-    if (dtype == dtypes.end()) fail(where, ": storage '", key, "' belongs to no known tensor");
+    if (dtype == dtypes.end()) fail_at(where, "storage '", key, "' belongs to no known tensor");
     const size_t size = byte_count(dtype->second, 1);
     if (count > rest.size() / size)
-      fail(where, ": cut short: storage '", key, "' needs ", count, " numbers");
+      fail_at(where, "cut short: storage '", key, "' needs ", count, " numbers");
     storages.emplace(key, rest.first(count * size));
     rest = rest.subspan(count * size);
   }
@@ -91,9 +92,9 @@ TensorFile read_pth(ZipArchive archive) {
   const std::string root =
       pickle_entry.name.substr(0, pickle_entry.name.size() - kPickleName.size());
   if (pickle_entry.size > kLargestPickle)
-    fail(where, ": its pickle has ", pickle_entry.size, " bytes, at most ", kLargestPickle);
+    fail_at(where, "its pickle has ", pickle_entry.size, " bytes, at most ", kLargestPickle);
   if (const auto* order = archive.find(root + "byteorder"))
-    if (text_of(archive.read(*order)) != "little") fail(where, ": its numbers are big-endian");
+    if (text_of(archive.read(*order)) != "little") fail_at(where, "its numbers are big-endian");
 
   const Pickle pickle = read_pickle(archive.read(pickle_entry), where);
   std::map<std::string, Bytes> storages;  // shared ones are read once
@@ -104,11 +105,10 @@ TensorFile read_pth(ZipArchive archive) {
     if (storage == storages.end()) {
       const ZipEntry* entry = archive.find(root + "data/" + pickled.storage);
       if (entry == nullptr)
-        fail(where, ": tensor '", name, "' has no storage 'data/", pickled.storage, "'");
+        fail_at(where, "tensor '", name, "' has no storage 'data/", pickled.storage, "'");
       storage = storages.emplace(pickled.storage, archive.read(*entry)).first;
     }
-    result.tensors.emplace(name,
-                           resolve(where + ": tensor '" + name + "'", pickled, storage->second));
+    result.tensors.emplace(name, resolve(tensor_of(where, name), pickled, storage->second));
   }
   result.storage = archive.storage();
   return result;
@@ -137,9 +137,8 @@ TensorFile read_legacy_pth(const std::filesystem::path& path) {
   for (const auto& [name, pickled] : named_tensors(content, where)) {
     const auto storage = storages.find(pickled.storage);
     if (storage == storages.end())
-      fail(where, ": tensor '", name, "' has no storage '", pickled.storage, "'");
-    result.tensors.emplace(name,
-                           resolve(where + ": tensor '" + name + "'", pickled, storage->second));
+      fail_at(where, "tensor '", name, "' has no storage '", pickled.storage, "'");
+    result.tensors.emplace(name, resolve(tensor_of(where, name), pickled, storage->second));
   }
   result.storage.push_back(std::move(file));
   return result;

@@ -143,11 +143,11 @@ constexpr std::pair<std::string_view, DType> kDTypeNames[] = {
     {"BOOL", DType::kBool}, {"U8", DType::kU8},
 };
 
-DType dtype_named(const std::string& where, std::string_view name) {
+DType dtype_named(const Subject& tensor, std::string_view name) {
   for (const auto& [known, dtype] : kDTypeNames)
     if (known == name) return dtype;
-  fail(where, " has dtype ", name,
-       ", expected one of F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL");
+  fail_at(tensor, "has dtype ", name,
+          ", expected one of F64, F32, F16, BF16, I64, I32, I16, I8, U8, BOOL");
 }
 
 struct Span {
@@ -159,16 +159,16 @@ struct Span {
   }
 };
 
-Tensor make_tensor(const std::string& where, const Entry& entry, const std::byte* data) {
-  if (!entry.dtype) fail(where, " has no dtype");
-  if (!entry.shape) fail(where, " has no shape");
-  if (!entry.offsets || entry.offsets->size() != 2) fail(where, " has no pair of data_offsets");
+Tensor make_tensor(const Subject& tensor, const Entry& entry, const std::byte* data) {
+  if (!entry.dtype) fail_at(tensor, "has no dtype");
+  if (!entry.shape) fail_at(tensor, "has no shape");
+  if (!entry.offsets || entry.offsets->size() != 2) fail_at(tensor, "has no pair of data_offsets");
   const size_t begin = entry.offsets->front(), end = entry.offsets->back();
-  const DType dtype = dtype_named(where, *entry.dtype);
-  const size_t expected = checked_bytes(where, dtype, *entry.shape);
+  const DType dtype = dtype_named(tensor, *entry.dtype);
+  const size_t expected = checked_bytes(tensor, dtype, *entry.shape);
   if (begin > end || end - begin != expected)
-    fail(where, " has data_offsets [", begin, ", ", end, "], expected ", expected,
-         " bytes for shape ", to_string(*entry.shape));
+    fail_at(tensor, "has data_offsets [", begin, ", ", end, "], expected ", expected,
+            " bytes for shape ", to_string(*entry.shape));
   return {dtype, *entry.shape, contiguous_strides(*entry.shape), data + begin};
 }
 
@@ -178,23 +178,24 @@ void check_tiling(const std::string& where, std::vector<Span> spans, size_t size
   size_t at = 0;
   for (const auto& span : spans) {
     if (span.begin != at)
-      fail(where, ": tensor '", *span.name, "' starts at byte ", span.begin, " of the data, ",
-           span.begin < at ? "inside another one, " : "after a gap, ", "expected ", at);
+      fail_at(where, "tensor '", *span.name, "' starts at byte ", span.begin, " of the data, ",
+              span.begin < at ? "inside another one, " : "after a gap, ", "expected ", at);
     at = span.end;
   }
-  if (at > size) fail(where, ": cut short: the tensors need ", at, " bytes, the file holds ", size);
-  if (at < size) fail(where, ": ", size - at, " bytes follow the last tensor");
+  if (at > size)
+    fail_at(where, "cut short: the tensors need ", at, " bytes, the file holds ", size);
+  if (at < size) fail_at(where, size - at, " bytes follow the last tensor");
 }
 
 std::string_view header_of(const std::string& where, std::span<const std::byte> bytes) {
   if (bytes.size() < kLengthBytes)
-    fail(where, ": cut short: ", bytes.size(), " bytes are not a safetensors file");
+    fail_at(where, "cut short: ", bytes.size(), " bytes are not a safetensors file");
   const auto length = load<std::uint64_t>(bytes.data());
   if (length > kLargestHeader)
-    fail(where, ": header of ", length, " bytes, at most ", kLargestHeader);
+    fail_at(where, "header of ", length, " bytes, at most ", kLargestHeader);
   if (length > bytes.size() - kLengthBytes)
-    fail(where, ": cut short: the header needs ", length, " bytes, the file holds ",
-         bytes.size() - kLengthBytes);
+    fail_at(where, "cut short: the header needs ", length, " bytes, the file holds ",
+            bytes.size() - kLengthBytes);
   return {reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length};
 }
 
@@ -204,16 +205,16 @@ TensorFile read_one(const std::filesystem::path& path) {
   const std::string_view header = header_of(where, file->bytes());
   HeaderReader reader(header);
   if (header.find('{') != header.find_first_not_of(" \t\r\n"))
-    fail(where, ": the header is not a JSON object");
+    fail_at(where, "the header is not a JSON object");
   if (!json::sax_parse(header.begin(), header.end(), &reader))
-    fail(where, ": header ", reader.problem);
+    fail_at(where, "header ", reader.problem);
 
   const auto data = file->bytes().subspan(kLengthBytes + header.size());
   TensorFile result{
       .format = WeightFormat::kSafetensors, .tensors = {}, .metadata = {}, .storage = {}};
   std::vector<Span> spans;
   for (const auto& [name, entry] : reader.entries) {
-    const Tensor tensor = make_tensor(where + ": tensor '" + name + "'", entry, data.data());
+    const Tensor tensor = make_tensor(tensor_of(where, name), entry, data.data());
     spans.push_back({entry.offsets->front(), entry.offsets->back(), &name});
     result.tensors.emplace(name, tensor);
   }
@@ -247,22 +248,22 @@ TensorFile read_sharded_safetensors(const std::filesystem::path& index) {
   const std::string where = index.string();
   const json content = read_json(index);
   const auto names = content.find("weight_map");
-  if (names == content.end() || !names->is_object()) fail(where, ": has no weight_map");
+  if (names == content.end() || !names->is_object()) fail_at(where, "has no weight_map");
 
   std::map<std::string, TensorFile> shards;
   TensorFile result{
       .format = WeightFormat::kShardedSafetensors, .tensors = {}, .metadata = {}, .storage = {}};
   for (const auto& [name, shard] : names->items()) {
-    if (!shard.is_string()) fail(where, ": the file of '", name, "' is not a string");
+    if (!shard.is_string()) fail_at(where, "the file of '", name, "' is not a string");
     const std::filesystem::path file = shard.get<std::string>();
     if (file.has_parent_path() || file == "..")  // an index must not reach out of its folder
-      fail(where, ": shard '", file.string(), "' is not a file beside the index");
+      fail_at(where, "shard '", file.string(), "' is not a file beside the index");
     auto found = shards.find(file.string());
     if (found == shards.end())
       found = shards.emplace(file.string(), read_one(index.parent_path() / file)).first;
     const auto tensor = found->second.tensors.find(name);
     if (tensor == found->second.tensors.end())
-      fail(where, ": tensor '", name, "' is not in ", file.string());
+      fail_at(where, "tensor '", name, "' is not in ", file.string());
     result.tensors.insert(*tensor);
   }
   for (auto& [name, shard] : shards)

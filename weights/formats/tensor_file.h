@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "vit/base/error.h"
 #include "weights/storage.h"
 #include "weights/tensor.h"
 #include "weights/weight_format.h"
@@ -33,7 +34,12 @@ inline constexpr size_t kMostAxes = 8;
 /// Reads any format, told by the file's first bytes and not by its name.
 TensorFile read_tensor_file(const std::filesystem::path& path);
 
+/// For errors about a tensor of a file.
+inline Subject tensor_of(const std::string& file, const std::string& name) {
+  return {file, "tensor '" + name + "'"};
+}
+
 /// The product of a shape times the size of its elements, or a failure that names the tensor.
-size_t checked_bytes(const std::string& where, DType dtype, const Shape& shape);
+size_t checked_bytes(const Subject& tensor, DType dtype, const Shape& shape);
 
 }  // namespace vit::weights

@@ -49,7 +49,7 @@ size_t find_end(const std::string& where, Bytes bytes) {
     for (size_t offset = last + 1; offset-- > first;)
       if (at<uint32_t>(bytes, offset) == kEnd) return offset;
   }
-  fail(where, ": cut short: the ZIP archive has no end");
+  fail_at(where, "cut short: the ZIP archive has no end");
 }
 
 Directory find_directory(const std::string& where, Bytes bytes) {
@@ -60,14 +60,14 @@ Directory find_directory(const std::string& where, Bytes bytes) {
     const auto end64 = at<uint64_t>(bytes, end - kLocatorLength + 8);
     if (end64 > bytes.size() || bytes.size() - end64 < kEnd64Length ||
         at<uint32_t>(bytes, end64) != kEnd64)
-      fail(where, ": the ZIP archive's 64-bit end is not where it should be");
+      fail_at(where, "the ZIP archive's 64-bit end is not where it should be");
     result = {at<uint64_t>(bytes, end64 + 48), at<uint64_t>(bytes, end64 + 40),
               at<uint64_t>(bytes, end64 + 32)};
   }
   if (result.offset > bytes.size() || result.size > bytes.size() - result.offset)
-    fail(where, ": the ZIP archive's directory lies outside the file");
+    fail_at(where, "the ZIP archive's directory lies outside the file");
   if (result.count > kMostTensors)
-    fail(where, ": the ZIP archive has ", result.count, " entries, at most ", kMostTensors);
+    fail_at(where, "the ZIP archive has ", result.count, " entries, at most ", kMostTensors);
   return result;
 }
 
@@ -93,10 +93,10 @@ bool read_zip64(Bytes extra, ZipEntry& entry) {
 /// One entry of the directory; the rest of `directory` stays.
 ZipEntry read_central(const std::string& where, Bytes& directory) {
   if (directory.size() < kCentralLength || at<uint32_t>(directory, 0) != kCentralHeader)
-    fail(where, ": the ZIP archive's directory is broken");
+    fail_at(where, "the ZIP archive's directory is broken");
   const size_t name = at<uint16_t>(directory, 28), extra = at<uint16_t>(directory, 30);
   const size_t length = kCentralLength + name + extra + at<uint16_t>(directory, 32);
-  if (length > directory.size()) fail(where, ": the ZIP archive's directory is cut short");
+  if (length > directory.size()) fail_at(where, "the ZIP archive's directory is cut short");
 
   ZipEntry entry;
   entry.name = {reinterpret_cast<const char*>(directory.data()) + kCentralLength, name};
@@ -105,13 +105,13 @@ ZipEntry read_central(const std::string& where, Bytes& directory) {
   entry.size = at<uint32_t>(directory, 24);
   entry.header = at<uint32_t>(directory, 42);
   const auto flags = at<uint16_t>(directory, 8), method = at<uint16_t>(directory, 10);
-  if ((flags & 1) != 0) fail(where, ": entry '", entry.name, "' is encrypted");
+  if ((flags & 1) != 0) fail_at(where, "entry '", entry.name, "' is encrypted");
   if (method != kStored && method != kDeflated)
-    fail(where, ": entry '", entry.name, "' is packed by method ", method,
-         ", expected 0 (stored) or 8 (deflated)");
+    fail_at(where, "entry '", entry.name, "' is packed by method ", method,
+            ", expected 0 (stored) or 8 (deflated)");
   entry.deflated = method == kDeflated;
   if (!read_zip64(directory.subspan(kCentralLength + name, extra), entry))
-    fail(where, ": entry '", entry.name, "' has a broken 64-bit size");
+    fail_at(where, "entry '", entry.name, "' has a broken 64-bit size");
   directory = directory.subspan(length);
   return entry;
 }
@@ -160,8 +160,8 @@ ZipArchive::ZipArchive(const std::filesystem::path& path)
     ZipEntry entry = read_central(path_, rest);
     const uint64_t allowed = std::max<uint64_t>(kAlwaysAllowed, kLargestGrowth * bytes.size());
     if (entry.deflated && (entry.size > allowed || (inflated += entry.size) > allowed))
-      fail(path_, ": entry '", entry.name, "' would inflate the archive of ", bytes.size(),
-           " bytes beyond ", allowed, " bytes, far more than weights do");
+      fail_at(path_, "entry '", entry.name, "' would inflate the archive of ", bytes.size(),
+              " bytes beyond ", allowed, " bytes, far more than weights do");
     index_.emplace(entry.name, entries_.size());
     entries_.push_back(std::move(entry));
   }
@@ -176,12 +176,12 @@ Bytes ZipArchive::packed_bytes(const ZipEntry& entry) const {
   const Bytes bytes = file_->bytes();
   if (entry.header > bytes.size() || bytes.size() - entry.header < kLocalLength ||
       at<uint32_t>(bytes, entry.header) != kLocalHeader)
-    fail(path_, ": entry '", entry.name, "' is not where the directory says");
+    fail_at(path_, "entry '", entry.name, "' is not where the directory says");
   const uint64_t begin = entry.header + kLocalLength + at<uint16_t>(bytes, entry.header + 26) +
                          at<uint16_t>(bytes, entry.header + 28);
   if (begin > bytes.size() || entry.packed > bytes.size() - begin)
-    fail(path_, ": entry '", entry.name, "' is cut short: ", entry.packed, " bytes from ", begin,
-         " on, the file holds ", bytes.size());
+    fail_at(path_, "entry '", entry.name, "' is cut short: ", entry.packed, " bytes from ", begin,
+            " on, the file holds ", bytes.size());
   return bytes.subspan(begin, entry.packed);
 }
 
@@ -189,17 +189,17 @@ Bytes ZipArchive::read(const ZipEntry& entry) {
   const Bytes packed = packed_bytes(entry);
   if (!entry.deflated) {
     if (entry.packed != entry.size)
-      fail(path_, ": entry '", entry.name, "' is stored in ", entry.packed, " bytes, expected ",
-           entry.size);
+      fail_at(path_, "entry '", entry.name, "' is stored in ", entry.packed, " bytes, expected ",
+              entry.size);
     return packed;
   }
   const auto content = std::make_shared<std::vector<std::byte>>(entry.size);
   if (!inflate_into(packed, *content))
-    fail(path_, ": entry '", entry.name, "' does not inflate to its ", entry.size, " bytes");
+    fail_at(path_, "entry '", entry.name, "' does not inflate to its ", entry.size, " bytes");
   const auto checksum =
       crc32_z(0, reinterpret_cast<const Bytef*>(content->data()), content->size());
   if (checksum != entry.checksum)
-    fail(path_, ": entry '", entry.name, "' does not match its checksum");
+    fail_at(path_, "entry '", entry.name, "' does not match its checksum");
   storage_.push_back(content);
   return *content;
 }

@@ -140,9 +140,9 @@ ModelConfig config_of(std::string_view architecture, const Arguments& overrides,
   const Architecture* known = find_architecture(architecture);
   if (known == nullptr) {
     if (const auto* family = unsupported_architecture(architecture))
-      fail(where, ": '", architecture, "' is ", description_of(*family));
-    fail(where, ": unknown architecture '", architecture, "', the nearest known are ",
-         nearest(architecture));
+      fail_at(where, "'", architecture, "' is ", description_of(*family));
+    fail_at(where, "unknown architecture '", architecture, "', the nearest known are ",
+            nearest(architecture));
   }
   Arguments arguments = known->arguments;
   arguments.try_emplace("num_classes", std::to_string(known->classes));
@@ -155,7 +155,7 @@ ModelConfig config_of(std::string_view architecture, const Arguments& overrides,
 
 Recipe recipe_of(const TimmRecipe& timm, const std::string& where) {
   if (!(timm.crop_pct >= kSmallestCrop && timm.crop_pct <= 1.0 / kSmallestCrop))
-    fail(where, ": crop_pct ", timm.crop_pct, " is not a fraction of the image");
+    fail_at(where, "crop_pct ", timm.crop_pct, " is not a fraction of the image");
   Recipe recipe;
   recipe.crop_height = timm.height;
   recipe.crop_width = timm.width;
@@ -173,7 +173,7 @@ Recipe recipe_of(const TimmRecipe& timm, const std::string& where) {
   else if (timm.crop_mode == "border")
     recipe.resize = ResizeMode::kBorder;
   else
-    fail(where, ": unknown crop_mode '", timm.crop_mode, "', expected center, squash or border");
+    fail_at(where, "unknown crop_mode '", timm.crop_mode, "', expected center, squash or border");
   recipe.interpolation = interpolation_named(timm.interpolation, where);
   return recipe;
 }

@@ -64,14 +64,15 @@ size_t usual_heads(const ModelConfig& config, const std::string& where) {
   const std::set<size_t> known = known_heads(config);
   if (known.size() == 1) return *known.begin();
   if (!known.empty())
-    fail(where, ": nothing says how many attention heads the model has; known models of width ",
-         config.encoder.width, " have ", listed(known), "; give the number of heads");
+    fail_at(where, "nothing says how many attention heads the model has; known models of width ",
+            config.encoder.width, " have ", listed(known), "; give the number of heads");
 
   std::set<size_t> divisors;
   for (size_t heads = 1; heads <= 64 && heads <= config.encoder.width; ++heads)
     if (config.encoder.width % heads == 0) divisors.insert(heads);
-  fail(where, ": nothing says how many attention heads the model has; its width ",
-       config.encoder.width, " can be split into ", listed(divisors), "; give the number of heads");
+  fail_at(where, "nothing says how many attention heads the model has; its width ",
+          config.encoder.width, " can be split into ", listed(divisors),
+          "; give the number of heads");
 }
 
 }  // namespace vit::weights

@@ -75,12 +75,12 @@ void Taker::expect(std::string_view name, std::string_view value) {
 void Taker::finish() {
   for (const auto name : kPassedOver) text(name);
   if (!left_.empty())
-    fail(where_, ": argument '", left_.begin()->first, "' (", left_.begin()->second,
-         ") is not known");
+    fail_at(where_, "argument '", left_.begin()->first, "' (", left_.begin()->second,
+            ") is not known");
 }
 
 void Taker::refuse(std::string_view name, std::string_view got, std::string_view expected) const {
-  fail(where_, ": argument '", name, "' is '", got, "', expected ", expected);
+  fail_at(where_, "argument '", name, "' is '", got, "', expected ", expected);
 }
 
 size_t Taker::to_size(std::string_view name, const std::string& text) const {

@@ -82,7 +82,7 @@ void take_encoder(Taker& take, ModelConfig& c) {
   const auto patch_norm = take_norm(take, "embed_norm_layer");
   c.embedding.patch_norm = patch_norm.has_value();
   if (patch_norm && (patch_norm->kind != c.encoder.norm || patch_norm->eps != c.encoder.norm_eps))
-    fail(take.where(), ": the norm of the patches differs from the norm of the blocks");
+    fail_at(take.where(), "the norm of the patches differs from the norm of the blocks");
   take_block(take, c);
   take_mlp(take, c);
 }
@@ -151,8 +151,8 @@ Interpolation interpolation_named(std::string_view name, const std::string& wher
   };
   for (const auto& [known, value] : kNames)
     if (known == name) return value;
-  fail(where, ": unknown interpolation '", name,
-       "', expected nearest, box, bilinear, bicubic or lanczos");
+  fail_at(where, "unknown interpolation '", name,
+          "', expected nearest, box, bilinear, bicubic or lanczos");
 }
 
 Activation activation_named(std::string_view name, const std::string& where) {
@@ -173,8 +173,8 @@ Activation activation_named(std::string_view name, const std::string& where) {
   const std::string wanted = lower(name);
   for (const auto& [known, value] : kNames)
     if (known == wanted) return value;
-  fail(where, ": unknown activation '", name,
-       "', expected gelu, gelu_tanh, quick_gelu, relu or silu");
+  fail_at(where, "unknown activation '", name,
+          "', expected gelu, gelu_tanh, quick_gelu, relu or silu");
 }
 
 }  // namespace vit::weights

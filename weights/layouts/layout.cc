@@ -160,9 +160,9 @@ std::vector<std::string_view> names_of(const TensorMap& tensors) {
     names += (names.empty() ? "'" : ", '") + name + "'";
     if (std::count(names.begin(), names.end(), ',') + 1 >= static_cast<long>(kQuotedNames)) break;
   }
-  if (tensors.empty()) fail(where, ": holds no tensors");
-  fail(where, ": holds no Vision Transformer this toolkit knows (", known, "); its ",
-       tensors.size(), " tensors begin with ", names);
+  if (tensors.empty()) fail_at(where, "holds no tensors");
+  fail_at(where, "holds no Vision Transformer this toolkit knows (", known, "); its ",
+          tensors.size(), " tensors begin with ", names);
 }
 
 }  // namespace
@@ -170,7 +170,7 @@ std::vector<std::string_view> names_of(const TensorMap& tensors) {
 Interpretation interpret(const TensorMap& tensors, const std::string& where) {
   const std::vector<std::string_view> names = names_of(tensors);
   if (const auto* family = unsupported_tensors(names))
-    fail(where, ": holds ", description_of(*family));
+    fail_at(where, "holds ", description_of(*family));
   for (const auto& layout : layouts()) {
     const auto prefix = find_prefix(tensors, layout);
     if (!prefix || (layout.applies != nullptr && !layout.applies(tensors, *prefix))) continue;

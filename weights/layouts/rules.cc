@@ -32,7 +32,7 @@ Weight view_of(const Tensor& tensor, const Rule& rule, const Renaming& renaming,
   try {
     return rule.view(tensor, renaming.width);
   } catch (const Error& error) {
-    fail(renaming.where, ": tensor '", name, "' ", error.what());
+    fail_at(renaming.where, "tensor '", name, "' ", error.what());
   }
 }
 
@@ -41,17 +41,17 @@ Weight stacked(const std::string& name, const Parts& parts, const Renaming& rena
   if (parts.size() == 1 && parts.begin()->first == 0) return parts.begin()->second;
   std::vector<Tensor> tensors;
   Shape shape = parts.begin()->second.shape();
-  if (shape.empty()) fail(renaming.where, ": the parts of '", name, "' are single numbers");
+  if (shape.empty()) fail_at(renaming.where, "the parts of '", name, "' are single numbers");
   shape[0] = 0;
   size_t expected = 0;
   for (const auto& [place, weight] : parts) {
     if (place != expected++)
-      fail(renaming.where, ": part ", expected, " of '", name, "' is missing");
+      fail_at(renaming.where, "part ", expected, " of '", name, "' is missing");
     if (weight.shape().size() != shape.size() ||
         !std::equal(shape.begin() + 1, shape.end(), weight.shape().begin() + 1))
-      fail(renaming.where, ": the parts of '", name,
-           "' differ: ", to_string(parts.begin()->second.shape()), " and ",
-           to_string(weight.shape()));
+      fail_at(renaming.where, "the parts of '", name,
+              "' differ: ", to_string(parts.begin()->second.shape()), " and ",
+              to_string(weight.shape()));
     shape[0] += weight.rows();
     tensors.insert(tensors.end(), weight.parts().begin(), weight.parts().end());
   }

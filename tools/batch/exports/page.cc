@@ -51,8 +51,8 @@ Overview look_through(const ClassRows& source, const PageParts& parts) {
       folder->resize(folder->size() < 2 ? 0 : folder->rfind('/', folder->size() - 2) + 1);
   }
   if (overview.rows > kMostPageRows)
-    fail(source.path.string(), ": has ", overview.rows, " rows, a page shows at most ",
-         kMostPageRows, "; export them as .parquet, or pages of parts of the folder");
+    fail_at(source.path.string(), "has ", overview.rows, " rows, a page shows at most ",
+            kMostPageRows, "; export them as .parquet, or pages of parts of the folder");
   return overview;
 }
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t kLargestFile = std::uint64_t{4} << 30;
 
 std::string text_of(const ReadableFile& file) {
   if (file.size() > kLargestFile)
-    fail(file.path(), ": is too large for a file of MegaDetector: ", file.size(), " bytes");
+    fail_at(file.path(), "is too large for a file of MegaDetector: ", file.size(), " bytes");
   std::string text(static_cast<std::size_t>(file.size()), '\0');
   text.resize(file.read(0, std::as_writable_bytes(std::span(text))));
   return text;
@@ -40,8 +40,8 @@ std::vector<std::string> find_categories(const BoxSettings& settings, const Mega
     all += (all.empty() ? "" : ", ") + text;
   }
   if (found.empty())
-    fail(settings.file, ": has no category '", settings.category, "', expected one of: ", all,
-         ", or all");
+    fail_at(settings.file, "has no category '", settings.category, "', expected one of: ", all,
+            ", or all");
   return found;
 }
 
@@ -58,14 +58,14 @@ BoxFile::BoxFile(BoxSettings settings) : settings_(std::move(settings)) {
   digest.add(std::as_bytes(std::span(text)));
   digest_ = digest.finish();
   if (nests_deep(text))
-    fail(settings_.file, ": nests more than 64 levels deep, more than any file of MegaDetector");
+    fail_at(settings_.file, "nests more than 64 levels deep, more than any file of MegaDetector");
   json_ = MegaJson::parse(text, nullptr, false);
-  if (json_.is_discarded()) fail(settings_.file, ": is not JSON, or is cut short");
+  if (json_.is_discarded()) fail_at(settings_.file, "is not JSON, or is cut short");
   const bool known = json_.is_object() && json_.contains("images") && json_["images"].is_array();
   if (!known)
-    fail(settings_.file, ": is not a file of MegaDetector: got ",
-         json_.is_array() ? "a list" : "JSON without 'images'",
-         ", expected an object with a list 'images', as run_detector_batch writes it");
+    fail_at(settings_.file, "is not a file of MegaDetector: got ",
+            json_.is_array() ? "a list" : "JSON without 'images'",
+            ", expected an object with a list 'images', as run_detector_batch writes it");
   categories_ = find_categories(settings_, json_);
   read_images();
 }
@@ -75,9 +75,9 @@ void BoxFile::read_images() {
   for (const auto& entry : json_["images"]) {
     const std::string where = settings_.file + ": images[" + std::to_string(place++) + "]";
     if (!entry.is_object() || !entry.contains("file") || !entry["file"].is_string())
-      fail(where, ": has no 'file'");
+      fail_at(where, "has no 'file'");
     if (entry["file"].get_ref<const std::string&>().find('\0') != std::string::npos)
-      fail(where, ": the name in 'file' has a zero byte, which no file's name has");
+      fail_at(where, "the name in 'file' has a zero byte, which no file's name has");
     Image image{
         (std::filesystem::path(settings_.folder) / entry["file"].get<std::string>()).string(), {}};
     const auto detections = entry.find("detections");
@@ -98,9 +98,9 @@ std::optional<DetectionBox> BoxFile::wanted(const MegaJson& detection, const std
   const auto box = detection.is_object() ? detection.find("bbox") : detection.end();
   if (box == detection.end() || !box->is_array() || box->size() != 4 ||
       !std::ranges::all_of(*box, is_fraction))
-    fail(where,
-         ": got a 'bbox' that cannot be read, expected [left, top, width, height] in "
-         "fractions of the image");
+    fail_at(where,
+            "got a 'bbox' that cannot be read, expected [left, top, width, height] in "
+            "fractions of the image");
   const auto category = detection.find("category"), sure = detection.find("conf");
   const bool right =
       categories_.empty() ||

@@ -23,14 +23,14 @@ namespace {
 void check_readable(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) fail(path, ": no such file");
-    fail(path, ": cannot open: ", std::strerror(errno));
+    if (errno == ENOENT || errno == ENOTDIR) fail_at(path, "no such file");
+    fail_at(path, "cannot open: ", std::strerror(errno));
   }
-  if (S_ISDIR(status.st_mode)) fail(path, ": is a folder, expected an image file");
-  if (!S_ISREG(status.st_mode)) fail(path, ": not a regular file: a device, pipe or socket");
+  if (S_ISDIR(status.st_mode)) fail_at(path, "is a folder, expected an image file");
+  if (!S_ISREG(status.st_mode)) fail_at(path, "not a regular file: a device, pipe or socket");
   if (status.st_size > INT_MAX)
-    fail(path, ": the file is too large: ", status.st_size, " bytes; at most ", INT_MAX,
-         " are read");
+    fail_at(path, "the file is too large: ", status.st_size, " bytes; at most ", INT_MAX,
+            " are read");
 }
 
 void find_member(const MemberName& name, InputFinder& finder, const std::atomic<bool>& stop,
@@ -69,7 +69,7 @@ patch::Image load_frame(const Input& input, const patch::DecodeOptions& options)
   } catch (const patch::WaitStopped&) {
     throw;
   } catch (const Error& error) {
-    fail(input.path, ": ", error.what());
+    fail_at(input.path, error.what());
   }
 }
 
@@ -106,12 +106,12 @@ Input input_of_row(std::uint64_t number, const std::string& path, const std::ato
 }
 
 patch::ByteSource source_of(const Input& input) {
-  if (!input.problem.empty()) fail(input.path, ": ", input.problem);
-  if (input.video) fail(input.path, ": is a frame of a video, not a file");
+  if (!input.problem.empty()) fail_at(input.path, input.problem);
+  if (input.video) fail_at(input.path, "is a frame of a video, not a file");
   if (input.archive) {
     if (input.member.size > INT_MAX)
-      fail(input.path, ": the file is too large: ", input.member.size, " bytes; at most ", INT_MAX,
-           " are read");
+      fail_at(input.path, "the file is too large: ", input.member.size, " bytes; at most ", INT_MAX,
+              " are read");
     return input.archive->source(input.member, input.path, data::kNeverStop);
   }
   const std::string& path = input.box ? input.file : input.path;
@@ -128,7 +128,7 @@ std::vector<std::byte> read_bytes(const Input& input) {
 }
 
 patch::Image load_image(const Input& input, const patch::DecodeOptions& options) {
-  if (!input.problem.empty()) fail(input.path, ": ", input.problem);
+  if (!input.problem.empty()) fail_at(input.path, input.problem);
   if (input.video) return load_frame(input, options);
   if (input.box) return load_box(input, options);
   if (!input.archive) {

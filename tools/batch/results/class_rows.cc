@@ -21,15 +21,15 @@ ClassRows find_class_rows(const std::filesystem::path& path) {
                "' is not a file of classes, expected the output of `vit batch`: .csv, .jsonl or "
                ".db");
   rows.kind = *kind;
-  if (!std::filesystem::exists(path)) fail(path.string(), ": no such file");
+  if (!std::filesystem::exists(path)) fail_at(path.string(), "no such file");
   Results results(path, *kind, {}, {.read_only = true});
   const auto text = results.read_header();
-  if (!text) fail(path.string(), ": is empty, expected the rows of `vit batch`");
+  if (!text) fail_at(path.string(), "is empty, expected the rows of `vit batch`");
   rows.header = parse_header(path, results, *text);
   const Json& header = rows.header;
   rows.shape = shape_of(path, header);
   if (rows.shape.top == 0)
-    fail(path.string(), ": has no classes, expected the output of `vit batch`");
+    fail_at(path.string(), "has no classes, expected the output of `vit batch`");
   const Json& options = header["options"];
   if (options.contains("min_probability") && options["min_probability"].is_number())
     rows.least = options["min_probability"].get<float>();

@@ -22,7 +22,7 @@ void add_file(Digest& digest, const std::filesystem::path& path) {
     file.read(buffer.data(), static_cast<std::streamsize>(buffer.size()));
     digest.add(std::as_bytes(std::span(buffer.data(), static_cast<size_t>(file.gcount()))));
   }
-  if (!file.eof()) fail(path.string(), ": cannot read");
+  if (!file.eof()) fail_at(path.string(), "cannot read");
 }
 
 /// The names of the classes affect the rows, and may be outside of the weight file.
@@ -124,8 +124,8 @@ Json parse_header(const std::filesystem::path& path, Results& results, const std
   Json header = nests_deep(stored) ? Json() : Json::parse(stored, nullptr, false);
   if (header.is_object()) return header;
   results.check_damage();
-  fail(path.string(), ": its header is damaged, it is not a JSON object; start again with ",
-       "--restart");
+  fail_at(path.string(), "its header is damaged, it is not a JSON object; start again with ",
+          "--restart");
 }
 
 std::optional<std::uint64_t> count_in(const Json& object, const char* key) {
@@ -150,18 +150,18 @@ void check_header(const std::filesystem::path& path, Results& results, const std
   results.check_damage();
   std::string text;
   for (const auto& line : lines) text += "\n  " + line;
-  fail(path.string(), ": has other options, so new rows would not fit its rows:", text,
-       "\nuse the same options, give another output, or start again with --restart");
+  fail_at(path.string(), "has other options, so new rows would not fit its rows:", text,
+          "\nuse the same options, give another output, or start again with --restart");
 }
 
 RowShape shape_of(const std::filesystem::path& path, const Json& header) {
   const auto refuse = [&](const char* option, const Json& value) {
-    fail(path.string(), ": its header is damaged: options.", option, " is ", dump(value));
+    fail_at(path.string(), "its header is damaged: options.", option, " is ", dump(value));
   };
   RowShape shape;
   const Json options = header.contains("options") ? header["options"] : Json::object();
   if (!options.is_object())
-    fail(path.string(), ": its header is damaged: options is ", dump(options));
+    fail_at(path.string(), "its header is damaged: options is ", dump(options));
   if (options.contains("top")) {
     shape.top = count_in(options, "top").value_or(kMostClasses + 1);
     if (shape.top > kMostClasses) refuse("top", options["top"]);

@@ -33,7 +33,7 @@ std::optional<StoredHeader> read_header_file(const fs::path& rows) {
   if (!fs::exists(path)) return std::nullopt;
   std::ifstream stream(path, std::ios::binary);
   const std::string text(std::istreambuf_iterator<char>(stream), {});
-  if (stream.bad() || !stream) fail(path.string(), ": cannot read");
+  if (stream.bad() || !stream) fail_at(path.string(), "cannot read");
   const size_t at = text.rfind(kSum);
   if (at == text.npos || at == 0) return StoredHeader{.text = text};
   const std::string header = text.substr(0, text[at - 1] == ',' ? at - 1 : at) + "}";

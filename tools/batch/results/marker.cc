@@ -37,7 +37,7 @@ std::optional<Marker> parse_marker(const fs::path& path) {
 std::optional<Marker> read_marker(const fs::path& output) {
   if (!fs::exists(done_marker(output))) return std::nullopt;
   const auto marker = parse_marker(done_marker(output));
-  if (!marker) fail(done_marker(output).string(), ": damaged; run the shard's command again");
+  if (!marker) fail_at(done_marker(output).string(), "damaged; run the shard's command again");
   return marker;
 }
 
@@ -47,7 +47,7 @@ Marker take_marker(const fs::path& output, bool restart) {
     fs::remove(done);
     fs::remove(kept);
   } else if (::rename(done.c_str(), kept.c_str()) != 0 && errno != ENOENT) {
-    fail(done.string(), ": cannot rename: ", std::strerror(errno));
+    fail_at(done.string(), "cannot rename: ", std::strerror(errno));
   }
   return parse_marker(kept).value_or(Marker{});
 }

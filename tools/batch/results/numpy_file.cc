@@ -35,7 +35,7 @@ NumpyFile::NumpyFile(const std::filesystem::path& path, const RowShape& shape, b
             read_only) {
   file_ = ::open(path.c_str(), (read_only ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0666);
   if (file_ < 0)
-    fail(path_, read_only ? ": cannot read: " : ": cannot write: ", std::strerror(errno));
+    fail_at(path_, read_only ? "cannot read: " : "cannot write: ", std::strerror(errno));
 }
 
 NumpyFile::~NumpyFile() {
@@ -45,7 +45,7 @@ NumpyFile::~NumpyFile() {
 std::optional<std::string> NumpyFile::read_header() {
   auto header = list_.read_header();
   if (!header && size_of(file_) != 0)
-    fail(path_, ": exists and is not a file of results by vit; give another name, or remove it");
+    fail_at(path_, "exists and is not a file of results by vit; give another name, or remove it");
   return header;
 }
 
@@ -59,9 +59,9 @@ std::optional<StoredRow> NumpyFile::next() {
   ++rows_;
   if (!row->numbers_sum || *row->numbers_sum == checksum(read_row(rows_ - 1))) return row;
   if (!damaged_fail_)
-    throw DamagedRows(path_ + ": the numbers of row " + std::to_string(rows_) + " (" + row->path +
-                      ") do not match the checksum in " + sidecar_of(path_).filename().string() +
-                      "; --retry-failed computes such rows again, in place");
+    fail_as<DamagedRows>(path_, "the numbers of row ", rows_, " (", row->path,
+                         ") do not match the checksum in ", sidecar_of(path_).filename().string(),
+                         "; --retry-failed computes such rows again, in place");
   row->failed = true;
   return row;
 }
@@ -71,12 +71,12 @@ std::string NumpyFile::read_row(std::uint64_t row) const {
   const auto offset = static_cast<off_t>(offset_of(row));
   if (::pread(file_, numbers.data(), numbers.size(), offset) !=
       static_cast<ssize_t>(numbers.size()))
-    fail(path_, ": cannot read row ", row + 1);
+    fail_at(path_, "cannot read row ", row + 1);
   return numbers;
 }
 
 void NumpyFile::start(std::string_view header) {
-  if (::ftruncate(file_, 0) != 0) fail(path_, ": cannot write: ", std::strerror(errno));
+  if (::ftruncate(file_, 0) != 0) fail_at(path_, "cannot write: ", std::strerror(errno));
   list_.start(header);
   rows_ = waiting_ = 0;
   pending_.clear();
@@ -111,7 +111,7 @@ void NumpyFile::flush() {
   if (waiting_ == 0) return;
   write_at(offset_of(rows_), pending_);
   // A power failure could otherwise leave records whose numbers never reached the disk.
-  if (::fdatasync(file_) != 0) fail(path_, ": cannot write: ", std::strerror(errno));
+  if (::fdatasync(file_) != 0) fail_at(path_, "cannot write: ", std::strerror(errno));
   rows_ += waiting_;
   pending_.clear();
   waiting_ = 0;
@@ -122,9 +122,9 @@ void NumpyFile::flush() {
 void NumpyFile::finish() {
   flush();
   if (::ftruncate(file_, static_cast<off_t>(offset_of(rows_))) != 0)
-    fail(path_, ": cannot write: ", std::strerror(errno));
+    fail_at(path_, "cannot write: ", std::strerror(errno));
   write_opening();
-  if (::fdatasync(file_) != 0) fail(path_, ": cannot write: ", std::strerror(errno));
+  if (::fdatasync(file_) != 0) fail_at(path_, "cannot write: ", std::strerror(errno));
   list_.finish();
 }
 
@@ -142,7 +142,7 @@ void NumpyFile::write_at(std::uint64_t offset, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::pwrite(file_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(path_, ": cannot write: ", std::strerror(errno));
+    if (count < 0) fail_at(path_, "cannot write: ", std::strerror(errno));
     bytes.remove_prefix(static_cast<size_t>(count));
     offset += static_cast<std::uint64_t>(count);
   }

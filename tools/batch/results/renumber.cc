@@ -8,7 +8,7 @@ void renumber(const std::filesystem::path& path, ResultKind kind, const RowShape
   try {
     Results before(path, kind, shape), after(beside, kind, shape);
     const auto header = before.read_header();
-    if (!header) fail(path.string(), ": its header is gone; start again with --restart");
+    if (!header) fail_at(path.string(), "its header is gone; start again with --restart");
     after.start(*header);
     for (std::uint64_t number = 1; before.next(); ++number) after.append_stored(before, number);
     after.finish();

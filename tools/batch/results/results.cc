@@ -55,7 +55,7 @@ void rename_file(const fs::path& from, const fs::path& to) {
     [[maybe_unused]] const int allowed = ::chmod(from.c_str(), status.st_mode & 0777);
   }
   if (::rename(from.c_str(), to.c_str()) != 0)
-    fail(to.string(), ": cannot write: ", std::strerror(errno));
+    fail_at(to.string(), "cannot write: ", std::strerror(errno));
 }
 
 }  // namespace

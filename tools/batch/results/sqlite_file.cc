@@ -68,7 +68,7 @@ void SqliteFile::open(int flags) {
   if (sqlite3_open_v2(name.c_str(), &database_, flags, nullptr) != SQLITE_OK) {
     const std::string reason = sqlite3_errmsg(database_);
     close();
-    fail(path_, ": cannot open this database: ", reason);
+    fail_at(path_, "cannot open this database: ", reason);
   }
   sqlite3_busy_timeout(database_, kPatience);
 }
@@ -130,7 +130,7 @@ std::optional<std::string> SqliteFile::look() {
     }
     if (result != SQLITE_DONE) refuse("read");
   }
-  fail(path_, ": exists and is not a file of results by vit; give another name, or remove it");
+  fail_at(path_, "exists and is not a file of results by vit; give another name, or remove it");
 }
 
 void SqliteFile::quick_check() {
@@ -141,9 +141,9 @@ void SqliteFile::quick_check() {
     found = answered ? text_of(check.get(), 0) : sqlite3_errmsg(database_);
   }
   if (found == "ok") return;
-  throw DamagedRows(path_ + ": this database is damaged (" +
-                    found.substr(found.find_last_of('\n') + 1) +
-                    "); restore a copy of it, or start again with --restart");
+  fail_as<DamagedRows>(path_, "this database is damaged (",
+                       found.substr(found.find_last_of('\n') + 1),
+                       "); restore a copy of it, or start again with --restart");
 }
 
 std::string SqliteFile::cut_short() {
@@ -161,9 +161,9 @@ std::optional<StoredRow> SqliteFile::next() {
   if (!reading_) {
     quick_check();
     if (!header_intact_)
-      throw DamagedRows(path_ +
-                        ": the header is not what was written, by the checksums in the "
-                        "table \"run\"; restore a copy of it, or start again with --restart");
+      fail_as<DamagedRows>(path_,
+                           "the header is not what was written, by the checksums in the "
+                           "table \"run\"; restore a copy of it, or start again with --restart");
     read_first_sum();
     reading_ = prepare(select_sql(shape_));
     sqlite3_bind_int64(reading_.get(), 1, std::numeric_limits<sqlite3_int64>::min());
@@ -213,12 +213,13 @@ void SqliteFile::check_row(std::optional<std::int64_t> id) {
   if (id && *id < block_end_) return;
   if (!id || *id > block_end_ || sum_ != block_sum_) {
     const bool header = block_end_ == 1;
-    throw DamagedRows(
-        path_ + ": " + changed_rows_text(block_start_, std::max(rows_, block_start_ + !header)) +
+    fail_as<DamagedRows>(
+        path_, changed_rows_text(block_start_, std::max(rows_, block_start_ + !header)),
         ", by the checksums in the table \"sums\"; if the change was made on purpose, remove them "
-        "(sqlite3 " +
-        path_ + " 'DROP TABLE sums') to accept the file; otherwise restore a copy of " +
-        "it, or start again with --restart");
+        "(sqlite3 ",
+        path_,
+        " 'DROP TABLE sums') to accept the file; otherwise restore a copy of it, or start again "
+        "with --restart");
   }
   sum_ = 0;
   block_start_ = rows_;
@@ -322,7 +323,7 @@ void SqliteFile::step(sqlite3_stmt* statement) {
 }
 
 void SqliteFile::refuse(const char* what) {
-  fail(path_, ": cannot ", what, " this database: ", sqlite3_errmsg(database_));
+  fail_at(path_, "cannot ", what, " this database: ", sqlite3_errmsg(database_));
 }
 
 }  // namespace vit::tools

@@ -100,14 +100,14 @@ void BlockSums::open_to_write() {
   block_.reset();
   if (out_ >= 0) return;
   out_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (out_ < 0) fail(path_.string(), ": cannot write: ", std::strerror(errno));
+  if (out_ < 0) fail_at(path_.string(), "cannot write: ", std::strerror(errno));
 }
 
 void BlockSums::cut_lines(std::uint64_t length) {
   // Synced before the file grows again: lines for removed bytes must not reappear.
   if (lseek(out_, 0, SEEK_END) != static_cast<off_t>(length) &&
       (::ftruncate(out_, static_cast<off_t>(length)) != 0 || ::fdatasync(out_) != 0))
-    fail(path_.string(), ": cannot write: ", std::strerror(errno));
+    fail_at(path_.string(), "cannot write: ", std::strerror(errno));
   length_ = length;
 }
 
@@ -138,7 +138,7 @@ void BlockSums::resume(int data, std::uint64_t size) {
     const auto want = std::min<std::uint64_t>(size - at_, buffer.size());
     const ssize_t count = ::pread(data, buffer.data(), want, static_cast<off_t>(at_));
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) fail(file_.string(), ": cannot read: ", std::strerror(errno));
+    if (count <= 0) fail_at(file_.string(), "cannot read: ", std::strerror(errno));
     add(std::string_view(buffer).substr(0, static_cast<std::size_t>(count)));
   }
 }
@@ -157,14 +157,14 @@ void BlockSums::mark(std::uint64_t rows) {
   if (count != static_cast<ssize_t>(line.size())) {
     const int error = count < 0 ? errno : ENOSPC;
     [[maybe_unused]] const int cut = ::ftruncate(out_, static_cast<off_t>(length_));
-    fail(path_.string(), ": cannot write: ", std::strerror(error));
+    fail_at(path_.string(), "cannot write: ", std::strerror(error));
   }
   length_ += line.size();
 }
 
 void BlockSums::sync() const {
   if (out_ >= 0 && ::fdatasync(out_) != 0)
-    fail(path_.string(), ": cannot write: ", std::strerror(errno));
+    fail_at(path_.string(), "cannot write: ", std::strerror(errno));
 }
 
 }  // namespace vit::tools

@@ -34,7 +34,7 @@ TextFile::TextFile(const std::filesystem::path& path, TextFormat format, const R
     : path_(path.string()), format_(format), shape_(shape), read_only_(read_only) {
   file_ = ::open(path.c_str(), (read_only ? O_RDONLY : O_RDWR | O_CREAT) | O_CLOEXEC, 0666);
   if (file_ < 0)
-    fail(path_, read_only ? ": cannot read: " : ": cannot write: ", std::strerror(errno));
+    fail_at(path_, read_only ? "cannot read: " : "cannot write: ", std::strerror(errno));
   sums_.emplace(path);
 }
 
@@ -76,15 +76,16 @@ std::optional<std::string> TextFile::header_beside(const std::optional<std::stri
     return stored->text;
   }
   // It has our checksums, so it was a file of results.
-  if (damaged) fail(path_, ": its header is damaged; restore a copy of the file, or remove it");
+  if (damaged) fail_at(path_, "its header is damaged; restore a copy of the file, or remove it");
   const auto rest = std::string_view(buffer_).substr(taken_);
   const auto end = record_end(format_, rest);
   if (end == rest.npos && is_begun()) return std::nullopt;
   if (ours && read_only_) return header_of_columns(*columns);
   if ((ours || !csv) && stored_row(format_, shape_, rest.substr(0, end)))
-    fail(path_, ": has rows, but ", header_file_of(path_).filename().string(),
-         ", which says what made them, is missing; put it beside the file, or give another name");
-  fail(path_, ": exists and is not a file of results by vit; give another name, or remove it");
+    fail_at(
+        path_, "has rows, but ", header_file_of(path_).filename().string(),
+        ", which says what made them, is missing; put it beside the file, or give another name");
+  fail_at(path_, "exists and is not a file of results by vit; give another name, or remove it");
 }
 
 bool TextFile::is_begun() const {
@@ -97,8 +98,9 @@ bool TextFile::is_begun() const {
 }
 
 void TextFile::check_damage() const {
-  if (sums_ && !sums_->damage().empty()) throw DamagedRows(sums_->damage());
-  if (!header_damage_.empty()) throw DamagedRows(header_damage_);
+  if (sums_ && !sums_->damage().empty()) throw DamagedRows(sums_->damage(), path_.size());
+  if (!header_damage_.empty())
+    throw DamagedRows(header_damage_, header_file_of(path_).string().size());
 }
 
 std::optional<StoredRow> TextFile::next() {
@@ -114,8 +116,8 @@ std::optional<StoredRow> TextFile::next() {
   whole_ -= record_.size();
   // Only the last one may be incomplete; it may contain a line break.
   if (read_record())
-    throw DamagedRows(path_ + ": row " + std::to_string(rows_ + 1) +
-                      " is damaged, and others come after it; start again with --restart");
+    fail_as<DamagedRows>(path_, "row ", rows_ + 1,
+                         " is damaged, and others come after it; start again with --restart");
   check_damage();
   return std::nullopt;
 }
@@ -125,7 +127,7 @@ void TextFile::start(std::string_view header) {
   std::error_code ignored;
   if (!pipe_) std::filesystem::remove(header_file_of(path_), ignored);
   if (!pipe_ && (::ftruncate(file_, 0) != 0 || lseek(file_, 0, SEEK_SET) != 0))
-    fail(path_, ": cannot write: ", std::strerror(errno));
+    fail_at(path_, "cannot write: ", std::strerror(errno));
   whole_ = rows_ = 0;
   at_end_ = true;
   if (!pipe_) write_header_file(path_, header);
@@ -163,7 +165,7 @@ void TextFile::finish() {
   go_to_end();
   flush();
   if (pipe_) return;
-  if (::fdatasync(file_) != 0) fail(path_, ": cannot write: ", std::strerror(errno));
+  if (::fdatasync(file_) != 0) fail_at(path_, "cannot write: ", std::strerror(errno));
   sums_->mark(rows_);  // a file that had none
   sums_->sync();
 }
@@ -179,8 +181,8 @@ bool TextFile::read_record() {
       return true;
     }
     if (rest.size() >= kMostRecord)
-      fail(path_, ": row ", rows_ + 1, " is longer than ", kMostRecord,
-           " bytes: this is not a file of results by vit, or it is damaged");
+      fail_at(path_, "row ", rows_ + 1, " is longer than ", kMostRecord,
+              " bytes: this is not a file of results by vit, or it is damaged");
     if (!read_more()) return false;
   }
 }
@@ -202,7 +204,7 @@ bool TextFile::read_more() {
   ssize_t count = 0;
   do count = ::read(file_, buffer_.data() + had, more);
   while (count < 0 && errno == EINTR);
-  if (count < 0) fail(path_, ": cannot read: ", std::strerror(errno));
+  if (count < 0) fail_at(path_, "cannot read: ", std::strerror(errno));
   buffer_.resize(had + static_cast<std::size_t>(count));
   sums_->check(std::string_view(buffer_).substr(had));
   return count > 0;
@@ -227,7 +229,7 @@ void TextFile::cut() {
   if (read_only_) return;
   sums_->resume(file_, whole_);
   if (::ftruncate(file_, static_cast<off_t>(whole_)) != 0 || lseek(file_, 0, SEEK_END) < 0)
-    fail(path_, ": cannot write: ", std::strerror(errno));
+    fail_at(path_, "cannot write: ", std::strerror(errno));
 }
 
 size_t TextFile::wait_for_reader() const {
@@ -257,7 +259,7 @@ void TextFile::write_all(std::string_view bytes) {
       if (pipe_ && error == EPIPE) throw OutputClosed();
       // The file keeps whole rows only, for readers of the file.
       if (!pipe_ && ::ftruncate(file_, static_cast<off_t>(whole_)) == 0) pending_.clear();
-      fail(path_, ": cannot write: ", std::strerror(error));
+      fail_at(path_, "cannot write: ", std::strerror(error));
     }
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }

@@ -59,8 +59,8 @@ std::vector<Entry> entries_of(const fs::path& journal, std::string_view text) {
     const auto from = json.is_object() ? path_in(json, "from") : std::nullopt;
     const auto to = json.is_object() ? path_in(json, "to") : std::nullopt;
     if (!from || !to || !fs::path(*from).is_absolute() || !is_below(*to))
-      fail(journal.string(), ": line ", line, R"( is damaged, expected {"from":"/…","to":"…"}; )",
-           "remove this line to use the others");
+      fail_at(journal.string(), "line ", line, R"( is damaged, expected {"from":"/…","to":"…"}; )",
+              "remove this line to use the others");
     entries.push_back({*from, *to});
   }
   return entries;
@@ -111,7 +111,7 @@ Moves::Moves(fs::path folder) : folder_(std::move(folder)) {
   make_folder(folder_);
   lock_.emplace(journal_of(folder_));
   journal_ = ::open(journal_of(folder_).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (journal_ < 0) fail(journal_of(folder_).string(), ": cannot write: ", std::strerror(errno));
+  if (journal_ < 0) fail_at(journal_of(folder_).string(), "cannot write: ", std::strerror(errno));
   read_journal();
 }
 
@@ -127,7 +127,7 @@ void Moves::read_journal() {
   for (const Entry& entry : entries_of(path, text)) before_.insert(path_hash(entry.from));
   const auto whole = static_cast<off_t>(text.rfind('\n') + 1);  // npos + 1 is 0
   if (::ftruncate(journal_, whole) != 0 || ::lseek(journal_, whole, SEEK_SET) < 0)
-    fail(path.string(), ": cannot write: ", std::strerror(errno));
+    fail_at(path.string(), "cannot write: ", std::strerror(errno));
   sync_folder_of(path);
 }
 
@@ -138,12 +138,12 @@ bool Moves::knows(const std::string& path) const {
 
 void Moves::add(const Input& input, const fs::path& into) {
   if (input.archive)
-    throw Unreadable(input.path +
-                     ": is in an archive, from which nothing is moved; use --copy-to DIR");
+    fail_as<Unreadable>(input.path,
+                        "is in an archive, from which nothing is moved; use --copy-to DIR");
   if (fs::is_symlink(fs::symlink_status(input.path)))
-    throw Unreadable(input.path +
-                     ": is a symbolic link, which might lead nowhere after a move; use --copy-to "
-                     "DIR or --link-to DIR");
+    fail_as<Unreadable>(input.path,
+                        "is a symbolic link, which might lead nowhere after a move; use "
+                        "--copy-to DIR or --link-to DIR");
   const fs::path from = fs::absolute(input.path).lexically_normal();
   const PlaceNames names = place_names(input);
   std::error_code ignored;
@@ -166,10 +166,10 @@ void Moves::sync() {
   for (size_t done = 0; done < pending_.size();) {
     const ssize_t count = ::write(journal_, pending_.data() + done, pending_.size() - done);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(path.string(), ": cannot write: ", std::strerror(errno));
+    if (count < 0) fail_at(path.string(), "cannot write: ", std::strerror(errno));
     done += static_cast<size_t>(count);
   }
-  if (::fdatasync(journal_) != 0) fail(path.string(), ": cannot write: ", std::strerror(errno));
+  if (::fdatasync(journal_) != 0) fail_at(path.string(), "cannot write: ", std::strerror(errno));
   pending_.clear();
 }
 
@@ -185,15 +185,15 @@ void Moves::flush() {
     write(move.from, move.apart);  // another program took the name meanwhile
     sync();
     if (!move_file(move.from, move.apart))
-      fail(move.apart.string(), ": exists, and is not ", move.from.string());
+      fail_at(move.apart.string(), "exists, and is not ", move.from.string());
   }
 }
 
 Undone undo_moves(const fs::path& folder, const std::function<bool()>& stop) {
   const fs::path journal = journal_of(folder);
   if (!is_there(journal))
-    fail(folder.string(), ": nothing to undo: there is no ", journal.filename().string(),
-         " in it, which `vit sort --move-to` writes");
+    fail_at(folder.string(), "nothing to undo: there is no ", journal.filename().string(),
+            " in it, which `vit sort --move-to` writes");
   const OutputLock lock(journal);
   auto entries = entries_of(journal, read_all(journal));
   std::ranges::reverse(entries);

@@ -35,7 +35,7 @@ Original open_original(const Input& input) {
   try {
     return {.source = source_of(input), .status = file ? std::optional(status) : std::nullopt};
   } catch (const Error& error) {
-    throw Unreadable(error.what());
+    throw Unreadable(error.what(), error.where().size());
   }
 }
 
@@ -49,7 +49,7 @@ bool pass_on(const patch::ByteSource& source, const Take& take) {
     try {
       got = source.read(at, part);
     } catch (const Error& error) {
-      throw Unreadable(error.what());
+      throw Unreadable(error.what(), error.where().size());
     }
     if (got == 0) return true;
     if (!take(at, std::span<const std::byte>(part).first(got))) return false;
@@ -76,7 +76,7 @@ bool take_name(const fs::path& from, const fs::path& place) {
   if (no_hard_links && ::rename(from.c_str(), place.c_str()) == 0) return true;
   ::unlink(from.c_str());
   if (error == EEXIST) return false;
-  fail(place.string(), ": cannot write: ", std::strerror(error));
+  fail_at(place.string(), "cannot write: ", std::strerror(error));
 }
 
 /// Whether `place` was free or already holds the same content; otherwise it is another file.
@@ -101,7 +101,7 @@ bool put_copy(const Original& original, const fs::path& place, const std::string
 
 bool put_link(const fs::path& target, const fs::path& place) {
   if (symlink(target.c_str(), place.c_str()) == 0) return true;
-  if (errno != EEXIST) fail(place.string(), ": cannot make this link: ", std::strerror(errno));
+  if (errno != EEXIST) fail_at(place.string(), "cannot make this link: ", std::strerror(errno));
   std::error_code none;
   return fs::read_symlink(place, none) == target;
 }
@@ -114,7 +114,7 @@ template <typename Put>
 void put_either(const Input& input, const fs::path& folder, const Put& put) {
   const PlaceNames names = place_names(input);
   if (!put(folder / names.own) && !put(folder / names.apart))
-    fail((folder / names.apart).string(), ": exists, and is not ", input.path);
+    fail_at((folder / names.apart).string(), "exists, and is not ", input.path);
 }
 
 /// The copy is on the disk before the original is removed.
@@ -124,8 +124,8 @@ bool move_to_other_device(const fs::path& from, const fs::path& to) {
   if (!put_copy(open_original(input), to, hash_mark(from.string()))) return false;
   sync_folder_of(to);
   if (::unlink(from.c_str()) != 0)
-    fail(from.string(), ": was copied to ", to.string(),
-         " and cannot be removed: ", std::strerror(errno));
+    fail_at(from.string(), "was copied to ", to.string(),
+            " and cannot be removed: ", std::strerror(errno));
   return true;
 }
 
@@ -153,7 +153,7 @@ PlaceNames place_names(const Input& input) {
 void make_folder(const fs::path& folder) {
   std::error_code refused;
   fs::create_directories(folder, refused);
-  if (refused) fail(folder.string(), ": cannot make this folder: ", refused.message());
+  if (refused) fail_at(folder.string(), "cannot make this folder: ", refused.message());
 }
 
 void copy_into(const Input& input, const fs::path& folder) {
@@ -177,7 +177,7 @@ bool move_file(const fs::path& from, const fs::path& to) {
   }
   if (error == EEXIST) return false;
   if (error == EXDEV) return move_to_other_device(from, to);
-  fail(from.string(), ": cannot be moved to ", to.string(), ": ", std::strerror(error));
+  fail_at(from.string(), "cannot be moved to ", to.string(), ": ", std::strerror(error));
 }
 
 }  // namespace vit::tools

@@ -101,7 +101,7 @@ void Sorting::place(Row& row) {
     if (row.failed())
       ++failed_unplaced_;
     else
-      row.reason = std::string("could not be copied: ") + error.what();
+      row.reason = "could not be copied: " + std::string(error.reason_at(row.input.path));
   }
 }
 
@@ -134,7 +134,7 @@ Input Sorting::input_of(const StoredRow& row, const std::atomic<bool>& stop) {
   if (fs::is_regular_file(row.path, ignored)) return input;
   input = input_of_row(row.number, row.path, stop, finder_);
   if (!input.archive)
-    throw Unreadable(row.path + ": " + (input.problem.empty() ? "no such file" : input.problem));
+    fail_as<Unreadable>(row.path, input.problem.empty() ? "no such file" : input.problem);
   return input;
 }
 

@@ -32,8 +32,8 @@ tcp::endpoint resolve(net::io_context& io, const ServerSettings& settings) {
   error_code error;
   const auto found = resolver.resolve(settings.host, std::to_string(settings.port), error);
   if (error || found.empty())
-    fail(shown(settings), ": cannot find this host: ", error.message(),
-         "; expected an address of this machine, such as 127.0.0.1, 0.0.0.0 or ::1");
+    fail_at(shown(settings), "cannot find this host: ", error.message(),
+            "; expected an address of this machine, such as 127.0.0.1, 0.0.0.0 or ::1");
   return *found.begin();
 }
 
@@ -54,8 +54,8 @@ struct Server::State {
     if (!error) acceptor.bind(place, error);
     if (!error) acceptor.listen(net::socket_base::max_listen_connections, error);
     if (error)
-      fail(shown(hub.settings), ": cannot listen here: ", error.message(),
-           "; is another server running on this port?");
+      fail_at(shown(hub.settings), "cannot listen here: ", error.message(),
+              "; is another server running on this port?");
   }
 
   void accept() {
