@@ -38,39 +38,25 @@ std::vector<std::string> with(std::vector<std::string> names,
   return names;
 }
 
-/// Commands use the shared parts of tools/, not each other. The rows with more are the exceptions.
+/// Commands use the shared folders of tools/, not each other; vit train is the one exception.
 std::vector<Module> tools_modules() {
   const std::vector<std::string> library{"vit", "patch", "weights"};
   const auto shared = with(library, {"tools/cli", "tools/output", "tools/draw", "tools/sources"});
+  const auto rows = with(shared, {"tools/inputs", "tools/rows"});
+  const auto indexed = with(shared, {"tools/indexed"});
   std::vector<Module> modules{
       {"tools/output", false, library},
       {"tools/draw", false, with(library, {"tools/output"})},
-      // Images within other files, for all commands.
       {"tools/sources", false, library},
       {"tools/cli", false, with(library, {"tools/output", "tools/sources"})},
-      {"tools/batch/inputs", false, with(library, {"tools/cli", "tools/output", "tools/sources"})},
-      {"tools/batch/results", false, with(shared, {"tools/batch/inputs"})},
-      {"tools/batch/sorting", false, with(shared, {"tools/batch/inputs", "tools/batch/results"})},
-      {"tools/batch/exports", false, with(shared, {"tools/batch/inputs", "tools/batch/results"})},
-      // vit export makes from rows what vit batch makes at its end.
-      {"tools/export", false, with(shared, {"tools/batch/results", "tools/batch/exports"})},
-      // vit sort places the files of rows as vit batch does.
-      {"tools/sort", false, with(shared, {"tools/batch/results", "tools/batch/sorting"})},
-      // vit embed is a run over rows as vit batch is, with other columns.
-      {"tools/embed", false, with(shared, {"tools/batch/run.h", "tools/batch/results"})},
-      // vit join reads and writes the files of results.
-      {"tools/join", false, with(shared, {"tools/batch/results"})},
-      // vit index lists images as vit batch does, and reads the files of vit embed.
-      {"tools/index", false, with(shared, {"tools/batch/inputs", "tools/batch/results"})},
-      // What searches an index compares as the index was made.
-      {"tools/search", false,
-       with(shared, {"tools/batch/inputs", "tools/batch/results/header.h", "tools/index"})},
-      // What reads an index writes its result as vit search does.
-      {"tools/duplicates", false, with(shared, {"tools/index"})},
-      {"tools/cluster", false, with(shared, {"tools/index"})},
-      // … and vit pick reads the rows of vit batch, too.
-      {"tools/pick", false,
-       with(shared, {"tools/index", "tools/batch/inputs", "tools/batch/results"})},
+      {"tools/inputs", false, with(library, {"tools/cli", "tools/output", "tools/sources"})},
+      {"tools/rows", false, with(shared, {"tools/inputs"})},
+      {"tools/indexed", false, with(shared, {"tools/inputs", "tools/rows/header.h"})},
+      {"tools/index", false, with(rows, {"tools/indexed"})},
+      {"tools/search", false, with(indexed, {"tools/rows/header.h"})},
+      {"tools/duplicates", false, indexed},
+      {"tools/cluster", false, indexed},
+      {"tools/pick", false, with(rows, {"tools/indexed"})},
       // The page of vit attention -o FILE.html.
       {"tools/attention", false, with(shared, {"tools/explorer"})},
       // Connections do not depend on images and models.
@@ -81,8 +67,10 @@ std::vector<Module> tools_modules() {
       {"tools/train", false,
        with(shared, {"tools/eval/data.h", "tools/eval/predictions.h", "tools/eval/report.h"})},
   };
+  for (const auto* name : {"batch", "embed", "export", "join", "sort"})
+    modules.push_back({std::string("tools/") + name, false, rows});
   for (const auto* name :
-       {"batch", "classify", "convert", "eval", "explorer", "heads", "info", "models", "pull"})
+       {"classify", "convert", "eval", "explorer", "heads", "info", "models", "pull"})
     modules.push_back({std::string("tools/") + name, false, shared});
   modules.push_back({"tools", false, library});  // the program: its table of commands uses them all
   return modules;
@@ -321,19 +309,18 @@ TEST(LayeringRules, KeepCommandsApart) {
       ElementsAre(
           "tools/heads/a.cc:1: includes \"tools/eval/report.h\", but tools/heads "
           "may use vit, patch, weights, tools/cli, tools/output, tools/draw, tools/sources"));
-  EXPECT_THAT(violations_in("tools/eval/a.cc", "#include \"tools/batch/inputs/a.h\"\n"),
+  EXPECT_THAT(violations_in("tools/eval/a.cc", "#include \"tools/inputs/a.h\"\n"),
               testing::SizeIs(1));
   EXPECT_THAT(violations_in("tools/cli/a.cc", "#include \"tools/eval/eval.h\"\n"),
               testing::SizeIs(1));
   EXPECT_THAT(violations_in("tools/output/a.cc", "#include \"tools/cli/options.h\"\n"),
               testing::SizeIs(1));
-  EXPECT_THAT(violations_in("tools/batch/inputs/a.cc", "#include \"tools/batch/run.h\"\n"),
+  EXPECT_THAT(violations_in("tools/inputs/a.cc", "#include \"tools/rows/run/run.h\"\n"),
               testing::SizeIs(1));
   EXPECT_THAT(violations_in("tools/train/a.cc",
                             "#include \"tools/eval/report.h\"\n#include \"tools/eval/eval.h\"\n"),
               testing::SizeIs(1));
-  EXPECT_THAT(violations_in("tools/batch/a.cc", "#include \"tools/batch/results/a.h\"\n"),
-              IsEmpty());
+  EXPECT_THAT(violations_in("tools/batch/a.cc", "#include \"tools/rows/a.h\"\n"), IsEmpty());
   EXPECT_THAT(violations_in("tools/commands.cc", "#include \"tools/eval/eval.h\"\n"), IsEmpty());
 }
 

@@ -4,16 +4,16 @@
 
 #include "patch/image/pixel_budget.h"
 #include "tools/batch/classified_boxes.h"
-#include "tools/batch/exports/exports.h"
-#include "tools/batch/inputs/boxes.h"
-#include "tools/batch/inputs/glob.h"
-#include "tools/batch/results/header.h"
-#include "tools/batch/run.h"
-#include "tools/batch/sorting/sort_options.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/groups.h"
 #include "tools/cli/word_options.h"
+#include "tools/inputs/boxes.h"
+#include "tools/inputs/glob.h"
 #include "tools/output/terminal.h"
+#include "tools/rows/exports/exports.h"
+#include "tools/rows/header.h"
+#include "tools/rows/run/run.h"
+#include "tools/rows/sorting/sort_options.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

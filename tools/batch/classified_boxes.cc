@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <map>
 
-#include "tools/batch/inputs/boxes.h"
-#include "tools/batch/results/results.h"
+#include "tools/inputs/boxes.h"
 #include "tools/output/file.h"
+#include "tools/rows/results.h"
 #include "vit/base/error.h"
 #include "vit/base/text.h"
 

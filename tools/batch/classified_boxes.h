@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "tools/batch/run.h"
 #include "tools/cli/options.h"
+#include "tools/rows/run/run.h"
 
 namespace vit::tools {
 

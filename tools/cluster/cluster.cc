@@ -1,7 +1,7 @@
 #include "tools/cluster/cluster.h"
 
 #include "tools/cluster/output.h"
-#include "tools/index/report.h"
+#include "tools/indexed/report.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tools/index/report.h"
+#include "tools/indexed/report.h"
 #include "tools/output/format.h"
 
 namespace vit::tools {

@@ -1,7 +1,7 @@
 #include "tools/duplicates/duplicates.h"
 
 #include "tools/duplicates/output.h"
-#include "tools/index/report.h"
+#include "tools/indexed/report.h"
 #include "tools/output/terminal.h"
 
 namespace vit::tools {

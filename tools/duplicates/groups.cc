@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "tools/index/stamp.h"
+#include "tools/indexed/stamp.h"
 #include "vit/index/duplicates.h"
 
 namespace vit::tools {

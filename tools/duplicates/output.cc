@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tools/index/report.h"
+#include "tools/indexed/report.h"
 #include "tools/output/csv.h"
 #include "tools/output/format.h"
 #include "tools/output/unicode.h"

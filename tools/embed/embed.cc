@@ -4,10 +4,10 @@
 #include <span>
 
 #include "patch/image/pixel_budget.h"
-#include "tools/batch/results/header.h"
-#include "tools/batch/run.h"
 #include "tools/cli/check_output.h"
 #include "tools/output/terminal.h"
+#include "tools/rows/header.h"
+#include "tools/rows/run/run.h"
 #include "vit/base/error.h"
 #include "vit/model/features.h"
 

@@ -1,12 +1,12 @@
 #include "tools/export/export.h"
 
-#include "tools/batch/exports/exports.h"
-#include "tools/batch/results/class_rows.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/model_options.h"
 #include "tools/cli/options.h"
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
+#include "tools/rows/class_rows.h"
+#include "tools/rows/exports/exports.h"
 
 namespace vit::tools {
 namespace {

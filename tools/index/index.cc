@@ -4,13 +4,13 @@
 #include <filesystem>
 #include <unordered_set>
 
-#include "tools/batch/inputs/inputs.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_options.h"
 #include "tools/cli/stop_signals.h"
 #include "tools/index/numpy_rows.h"
 #include "tools/index/update.h"
+#include "tools/inputs/inputs.h"
 #include "vit/base/error.h"
 #include "vit/data/image_files.h"
 

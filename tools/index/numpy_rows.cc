@@ -4,8 +4,8 @@
 #include <span>
 #include <unordered_set>
 
-#include "tools/batch/results/header.h"
-#include "tools/batch/results/numpy_file.h"
+#include "tools/rows/header.h"
+#include "tools/rows/numpy_file.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

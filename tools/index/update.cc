@@ -15,7 +15,7 @@
 #include "patch/image/pixel_budget.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/stop_signals.h"
-#include "tools/index/stamp.h"
+#include "tools/indexed/stamp.h"
 #include "tools/output/digest.h"
 #include "tools/output/format.h"
 #include "tools/output/lock.h"

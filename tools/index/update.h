@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "patch/image/image.h"
-#include "tools/batch/inputs/inputs.h"
-#include "tools/index/features.h"
+#include "tools/indexed/features.h"
+#include "tools/inputs/inputs.h"
 #include "vit/index/file.h"
 
 namespace vit::tools {

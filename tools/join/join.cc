@@ -7,13 +7,13 @@
 #include <map>
 #include <optional>
 
-#include "tools/batch/results/header.h"
-#include "tools/batch/results/marker.h"
-#include "tools/batch/results/results.h"
-#include "tools/batch/results/shard.h"
 #include "tools/output/format.h"
 #include "tools/output/lock.h"
 #include "tools/output/terminal.h"
+#include "tools/rows/header.h"
+#include "tools/rows/marker.h"
+#include "tools/rows/results.h"
+#include "tools/rows/shard.h"
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 

@@ -1,6 +1,6 @@
 #include "tools/pick/output.h"
 
-#include "tools/index/report.h"
+#include "tools/indexed/report.h"
 #include "tools/output/csv.h"
 #include "tools/output/unicode.h"
 

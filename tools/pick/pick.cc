@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tools/index/report.h"
+#include "tools/indexed/report.h"
 #include "tools/output/terminal.h"
 #include "tools/pick/labelled.h"
 #include "tools/pick/output.h"

@@ -4,13 +4,13 @@
 #include <unordered_map>
 
 #include "patch/image/pixel_budget.h"
-#include "tools/batch/inputs/inputs.h"
-#include "tools/batch/results/class_rows.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/stop_signals.h"
+#include "tools/inputs/inputs.h"
 #include "tools/output/format.h"
 #include "tools/output/reason.h"
 #include "tools/output/terminal.h"
+#include "tools/rows/class_rows.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/index/report.h"
+#include "tools/indexed/report.h"
 #include "tools/search/queries.h"
 #include "vit/index/search.h"
 

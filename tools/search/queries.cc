@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "tools/batch/results/header.h"
 #include "tools/cli/image_input.h"
-#include "tools/index/features.h"
+#include "tools/indexed/features.h"
 #include "tools/output/terminal.h"
+#include "tools/rows/header.h"
 #include "vit/base/error.h"
 #include "vit/model/load_text.h"
 #include "vit/model/word_classes.h"

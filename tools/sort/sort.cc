@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "tools/batch/results/class_rows.h"
-#include "tools/batch/sorting/sort_options.h"
-#include "tools/batch/sorting/sorting.h"
 #include "tools/cli/groups.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/stop_signals.h"
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
+#include "tools/rows/class_rows.h"
+#include "tools/rows/sorting/sort_options.h"
+#include "tools/rows/sorting/sorting.h"
 #include "vit/base/error.h"
 #include "weights/known/labels.h"
 

@@ -10,9 +10,9 @@
 
 #include "tests/support/message_of.h"
 #include "tests/tools/subprocess.h"
-#include "tools/batch/results/numpy_file.h"
-#include "tools/batch/results/results.h"
-#include "tools/batch/results/sums.h"
+#include "tools/rows/numpy_file.h"
+#include "tools/rows/results.h"
+#include "tools/rows/sums.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

@@ -7,7 +7,7 @@
 #include "tests/support/message_of.h"
 #include "tests/support/peak_memory.h"
 #include "tests/tools/subprocess.h"
-#include "tools/batch/results/results.h"
+#include "tools/rows/results.h"
 
 namespace vit::tools {
 namespace {

@@ -1,5 +1,5 @@
 /// What a command line names: folders, patterns, lists and archives, one image after the other.
-#include "tools/batch/inputs/inputs.h"
+#include "tools/inputs/inputs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@
 
 #include "tests/tools/batch/tar_builder.h"
 #include "tests/tools/subprocess.h"
-#include "tools/batch/inputs/glob.h"
-#include "tools/batch/inputs/name_list.h"
 #include "tools/cli/usage_error.h"
+#include "tools/inputs/glob.h"
+#include "tools/inputs/name_list.h"
 #include "vit/base/error.h"
 #include "vit/data/directory.h"
 

@@ -1,5 +1,5 @@
 /// Order, bounds and ends of the pipeline; shards, resuming and progress messages.
-#include "tools/batch/pipeline.h"
+#include "tools/rows/run/pipeline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,10 +10,10 @@
 
 #include "tests/support/few_threads.h"
 #include "tests/tools/subprocess.h"
-#include "tools/batch/results/done_rows.h"
-#include "tools/batch/results/shard.h"
-#include "tools/batch/sorting/sorting.h"
 #include "tools/cli/progress.h"
+#include "tools/rows/done_rows.h"
+#include "tools/rows/shard.h"
+#include "tools/rows/sorting/sorting.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

@@ -14,7 +14,7 @@
 
 #include "tests/tools/batch/batch_call.h"
 #include "tests/tools/batch/tar_builder.h"
-#include "tools/batch/results/shard.h"
+#include "tools/rows/shard.h"
 
 namespace vit::tools {
 namespace {

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include "tests/tools/subprocess.h"
-#include "tools/batch/results/results.h"
-#include "tools/batch/results/sqlite_file.h"
+#include "tools/rows/results.h"
+#include "tools/rows/sqlite_file.h"
 
 namespace vit::tools {
 namespace {

@@ -1,5 +1,5 @@
 /// Files of rows: everything written is read again, even after a kill at the worst moment.
-#include "tools/batch/results/results.h"
+#include "tools/rows/results.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/tools/subprocess.h"
-#include "tools/batch/results/header.h"
-#include "tools/batch/results/numpy_file.h"
-#include "tools/batch/results/record.h"
 #include "tools/output/csv.h"
 #include "tools/output/lock.h"
 #include "tools/output/path_text.h"
+#include "tools/rows/header.h"
+#include "tools/rows/numpy_file.h"
+#include "tools/rows/record.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {

@@ -1,5 +1,5 @@
 /// Which inputs belong to which shard, and how schedulers tell.
-#include "tools/batch/results/shard.h"
+#include "tools/rows/shard.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
