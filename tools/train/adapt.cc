@@ -6,6 +6,7 @@
 #include "tools/train/teach.h"
 #include "vit/model/load.h"
 #include "vit/train/probe.h"
+#include "vit/train/set_head.h"
 #include "weights/checkpoint.h"
 #include "weights/store.h"
 
