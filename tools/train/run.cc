@@ -67,12 +67,13 @@ class TrainingRun {
     Hash hash;
     hash.add(describe(Wording::kNumbers));
     hash.add_row(input_.network.numbers.data(), input_.network.numbers.size());
-    hash.add(data::fingerprint(input_.dataset));
+    hash.add(input_.data_fingerprint);
     return hash.value();
   }
 
   gradient::Network<float> first_network() {
     if (!settings_.resume) input_.start_network();
+    input_.start = nullptr;  // it holds the weights of the model that the run starts from
     return std::move(input_.network);
   }
 
