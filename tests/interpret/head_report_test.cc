@@ -43,7 +43,8 @@ TEST(HeadReport, FindsAPlantedDeadHeadAndNoOther) {
   Runner runner(model, Recipe{});
   for (unsigned seed = 1; seed <= 3; ++seed) {
     fill_pixels(runner, seed);
-    builder.add(capture(runner));
+    const AttentionMaps maps = capture(runner);
+    builder.add(maps, measure_attention(maps));
     builder.add_effects(measure_heads(runner));
   }
   const HeadReport report = builder.report();
@@ -107,7 +108,7 @@ TEST(HeadReport, AveragesOverImagesAndRecognisesTheMeanAttention) {
     const Matrix planted = test::planted_attention(
         layout.tokens(), 0.6, seed, [](size_t query, size_t key) { return query == key; });
     std::copy_n(planted.data(), planted.size(), maps.weights.data());
-    builder.add(maps);
+    builder.add(maps, measure_attention(maps));
   }
   builder.add_estimates(std::vector<double>{-0.2, 0.1});
   builder.add_estimates(std::vector<double>{0.4, 0.1});

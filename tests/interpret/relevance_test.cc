@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "tests/support/message_of.h"
 #include "tests/support/random.h"
 #include "tests/support/random_checkpoint.h"
 #include "tests/support/small_config.h"
@@ -183,6 +184,17 @@ TEST(Relevance, NamesTheClassesThereAre) {
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(), "class 3: the model has classes 0 to 2");
   }
+}
+
+TEST(Relevance, SaysWhichLayersThereAre) {
+  const auto network = gradient::load_network<float>(test::random_checkpoint(tiny_config()));
+  const Matrix patches = test::random_matrix(16, 48, 3);
+  Explanation explanation(network, patches);
+  explanation.relevance(1, {.query = {.kind = QueryKind::kClass}, .first_layer = 1});
+  EXPECT_EQ(test::message_of([&] {
+              explanation.relevance(1, {.query = {.kind = QueryKind::kClass}, .first_layer = 2});
+            }),
+            "relevance from layer 2: the model has layers 0 to 1");
 }
 
 TEST(Relevance, StartsFromThePoolOfModelsThatHaveOne) {

@@ -84,10 +84,10 @@ TEST(Adapting, AdaptersChangeOnlyTheMatricesOfTheLayersAndTheClassifier) {
   const auto before = tiny_network();
   Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, low_rank_settings(2), pool);
   EXPECT_LT(trainer.learning(), before.layout.size() / 2);
-  const auto at_start = trainer.network().rows.numbers;
+  const auto at_start = trainer.merge_weights().rows.numbers;
   EXPECT_TRUE(std::ranges::equal(at_start, before.numbers)) << "nothing is changed before a step";
   run_to_end(trainer);
-  const gradient::NetworkView<float> after = trainer.averaged();
+  const gradient::NetworkView<float> after = trainer.merge_average();
   for (const gradient::Slot& slot : before.layout.slots()) {
     const bool learns = slot.spec.part == weights::TensorPart::kClassifier ||
                         (slot.spec.layer && slot.spec.role == weights::TensorRole::kKernel);
@@ -117,7 +117,7 @@ std::vector<double> recalls(Balance balance) {
   ThreadPool pool(2);
   Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
   run_to_end(trainer);
-  const Score score = evaluate(trainer.network(), dataset.train, tiny_recipe(), nullptr);
+  const Score score = evaluate(trainer.merge_weights(), dataset.train, tiny_recipe(), nullptr);
   std::vector<double> right(8), count(8);
   for (size_t i = 0; i < dataset.train.size(); ++i) {
     count[dataset.train[i].label] += 1.0;

@@ -13,6 +13,7 @@
 #include "vit/model/runner.h"
 #include "vit/train/initialize.h"
 #include "vit/train/lbfgs.h"
+#include "vit/train/set_head.h"
 
 namespace vit::train {
 namespace {
@@ -230,37 +231,75 @@ TEST(Probe, ClassTokensAreThoseOfEachLayer) {
   }
 }
 
+data::Sample random_sample() {
+  data::Sample sample{{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)}, 0};
+  Random random({1});
+  for (auto& value : sample.image.pixels) value = static_cast<std::uint8_t>(random.below(256));
+  return sample;
+}
+
+/// What the classifier makes of the sample's features.
+std::vector<double> logits_on_features(const Model& model, const Recipe& recipe,
+                                       const data::Sample& sample, const Logistic& logistic) {
+  ThreadPool pool(1);
+  const Matrix features = compute_features(model, recipe, std::span(&sample, 1), pool);
+  std::vector<double> logits(logistic.bias.begin(), logistic.bias.end());
+  for (size_t c = 0; c < logits.size(); ++c)
+    for (size_t i = 0; i < logistic.weight.cols(); ++i)
+      logits[c] += logistic.weight(c, i) * features(0, i);
+  return logits;
+}
+
+Logistic random_logistic(size_t inputs) {
+  return {test::random_matrix(3, inputs, 5), {0.1f, 0.2f, 0.3f}};
+}
+
 /// The logits of the probe on features are those of the model with the new head.
 TEST(Probe, TheHeadOnFeaturesIsTheModelOnImages) {
   for (const bool distilled : {false, true})
     for (const size_t layers : {1, 2}) {
-      const weights::Checkpoint checkpoint = test::random_checkpoint(tiny(distilled));
+      weights::Checkpoint checkpoint = test::random_checkpoint(tiny(distilled));
       std::optional<HeadConfig> head;
       if (layers > 1) head = head_of_last_layers(layers, checkpoint.config);
       auto network = with_new_head(gradient::load_network<float>(checkpoint, 0, 0, head), 3, 1);
       const Model model = load_model(checkpoint, {.head = head});
-      data::Sample sample{{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)}, 0};
-      Random random({1});
-      for (auto& value : sample.image.pixels) value = static_cast<std::uint8_t>(random.below(256));
-      ThreadPool pool(1);
-      const Matrix features =
-          compute_features(model, checkpoint.recipe, std::span(&sample, 1), pool);
-
-      const size_t width = model.config.classifier_inputs();
-      Logistic logistic{test::random_matrix(3, width, 5), {0.1f, 0.2f, 0.3f}};
+      const data::Sample sample = random_sample();
+      const Logistic logistic = random_logistic(model.config.classifier_inputs());
+      const auto expected = logits_on_features(model, checkpoint.recipe, sample, logistic);
       set_head(logistic, network);
       Runner runner(model, checkpoint.recipe);
       runner.logits(sample.image);
       gradient::Trace<float> trace;
       const ConstMatrixView logits =
           gradient::forward<float>(network, {.patches = runner.patches(), .images = 1}, trace);
+      set_head(logistic, head.value_or(checkpoint.config.head), checkpoint);
+      const Model probed = load_model(checkpoint);
+      Runner probe(probed, checkpoint.recipe);
+      const std::span<const float> answer = probe.logits(sample.image);
+      ASSERT_EQ(answer.size(), 3u);
       for (size_t c = 0; c < 3; ++c) {
-        double expected = logistic.bias[c];
-        for (size_t i = 0; i < width; ++i) expected += logistic.weight(c, i) * features(0, i);
-        EXPECT_NEAR(logits(0, c), expected, 1e-4)
-            << (distilled ? "distilled, " : "plain, ") << layers << " layers";
+        const std::string what =
+            std::string(distilled ? "distilled, " : "plain, ") + std::to_string(layers) + " layers";
+        EXPECT_NEAR(logits(0, c), expected[c], 1e-4) << what;
+        EXPECT_NEAR(answer[c], expected[c], 1e-4) << what;
       }
     }
+}
+
+TEST(Probe, ANewHeadOfACheckpointLeavesNothingOfTheOldOne) {
+  ModelConfig config = tiny(false);
+  config.head.pre_logits = 5;
+  config.head.multi_label = true;
+  config.head.head_bias = false;
+  weights::Checkpoint checkpoint = test::random_checkpoint(config);
+  const HeadConfig head = head_of_last_layers(2, config);
+  set_head(random_logistic(4 * 16), head, checkpoint);
+  EXPECT_EQ(checkpoint.config.head.classes, 3u);
+  EXPECT_FALSE(checkpoint.config.head.multi_label);
+  EXPECT_EQ(checkpoint.find("pre_logits.weight"), nullptr);
+  EXPECT_EQ(checkpoint.at("head.weight").shape(), (weights::Shape{3, 4 * 16}));
+  EXPECT_EQ(checkpoint.at("head.bias").shape(), weights::Shape{3});
+  load_model(checkpoint);
 }
 
 }  // namespace

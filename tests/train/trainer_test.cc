@@ -55,7 +55,8 @@ Settings lively_settings(size_t epochs) {
 void run_epochs(Trainer& trainer, const data::Dataset& dataset) {
   while (!trainer.done()) {
     while (!trainer.epoch_done()) trainer.step();
-    const Score score = evaluate(trainer.averaged(), dataset.validation, tiny_recipe(), nullptr);
+    const Score score =
+        evaluate(trainer.merge_average(), dataset.validation, tiny_recipe(), nullptr);
     trainer.finish_epoch(score.loss, score.accuracy);
   }
 }
@@ -84,14 +85,14 @@ TEST(Trainer, Bf16InputsLearnAndAreReproducible) {
   if (!has_bf16()) GTEST_SKIP() << "no BF16 instructions";
   const data::Dataset dataset = noisy_images();
   Settings settings = plain_settings(40);
-  settings.operands = settings.adam.operands = Operands::kBf16;
+  settings.operands = Operands::kBf16;
   settings.optimizer = OptimizerKind::kMuon;
   ThreadPool pool(2);
   Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
   run_epochs(trainer, dataset);
   EXPECT_GT(trainer.state().history.back().train_accuracy, 0.9);
   EXPECT_EQ(trainer.state().numbers, trained(dataset, settings, 1));
-  settings.operands = settings.adam.operands = Operands::kF32;
+  settings.operands = Operands::kF32;
   EXPECT_NE(trainer.state().numbers, trained(dataset, settings, 1));
 }
 
@@ -113,7 +114,7 @@ TEST(Trainer, OverfitsSixtyFourImages) {
   ThreadPool pool(2);
   Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
   run_epochs(trainer, dataset);
-  const Score score = evaluate(trainer.averaged(), dataset.train, tiny_recipe(), &pool);
+  const Score score = evaluate(trainer.merge_average(), dataset.train, tiny_recipe(), &pool);
   EXPECT_EQ(score.accuracy, 1.0) << "loss " << score.loss;
   EXPECT_LT(trainer.state().history.back().train_loss,
             0.2 * trainer.state().history.front().train_loss);
@@ -161,8 +162,7 @@ TEST_F(OnDisk, AKilledRunContinuesAsIfNothingHadHappened) {
 TEST_F(OnDisk, ADamagedOrForeignCheckpointIsRefused) {
   const data::Dataset dataset = noisy_images();
   ThreadPool pool(1);
-  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, plain_settings(1), pool);
-  trainer.state().fingerprint = 5;
+  Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, plain_settings(1), pool, 5);
   const std::string path = folder_.path("run");
   save_state(path, trainer.state());
   EXPECT_EQ(message_of([&] { load_state(path, 6); }),
@@ -300,9 +300,9 @@ TEST_F(OnDisk, TheModelFileClassifiesAsTheNetworkDoes) {
   ThreadPool pool(2);
   Trainer trainer(tiny_network(), {dataset, tiny_recipe()}, settings, pool);
   run_epochs(trainer, dataset);
-  export_model(folder_.path("model.safetensors"), trainer.averaged(), tiny_recipe(),
+  export_model(folder_.path("model.safetensors"), trainer.merge_average(), tiny_recipe(),
                dataset.labels);
-  const Score score = evaluate(trainer.averaged(), dataset.validation, tiny_recipe(), nullptr);
+  const Score score = evaluate(trainer.merge_average(), dataset.validation, tiny_recipe(), nullptr);
   const Classifier classifier = Classifier::load(folder_.path("model.safetensors"), {.threads = 1});
   for (size_t i = 0; i < dataset.validation.size(); i += 5) {
     const auto best = classifier.classify(dataset.validation[i].image, 1).front();

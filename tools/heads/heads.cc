@@ -112,6 +112,7 @@ interpret::AttentionMaps capture_named(Runner& runner, const std::string& file) 
 void inspect_image(Inspection& inspection, Runner& runner, const std::string& file, bool measure) {
   runner.prepare(patch::read_image(file, inspection.decoding));
   const interpret::AttentionMaps maps = capture_named(runner, file);
+  const interpret::AttentionMeasures measures = interpret::measure_attention(maps);
   std::vector<interpret::HeadEffect> effects;
   std::vector<double> estimates;
   if (measure) {
@@ -123,7 +124,7 @@ void inspect_image(Inspection& inspection, Runner& runner, const std::string& fi
     }
   }
   const std::lock_guard lock(inspection.mutex);
-  inspection.builder.add(maps);
+  inspection.builder.add(maps, measures);
   if (!effects.empty()) inspection.builder.add_effects(effects);
   if (!estimates.empty()) inspection.builder.add_estimates(estimates);
 }

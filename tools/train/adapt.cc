@@ -6,6 +6,7 @@
 #include "tools/train/teach.h"
 #include "vit/model/load.h"
 #include "vit/train/probe.h"
+#include "vit/train/set_head.h"
 #include "weights/checkpoint.h"
 #include "weights/store.h"
 
@@ -84,10 +85,12 @@ RunInput adapting_run(const TrainSettings& settings, ThreadPool& pool) {
   check_tokens(checkpoint.config, kMostTokens, settings.from);
   data::Dataset dataset = read_data(settings, input_edge(checkpoint.recipe), pool);
   show_whole(dataset, checkpoint.recipe);
+  const std::uint64_t data_fingerprint = data::fingerprint(dataset);
   std::optional<train::Teaching> teaching =
-      ask_teacher(settings, {dataset, checkpoint.recipe}, pool);
+      ask_teacher(settings, {dataset, checkpoint.recipe}, data_fingerprint, pool);
   gradient::Network<float> network = first_network(checkpoint, dataset, settings);
   RunInput input{.dataset = std::move(dataset),
+                 .data_fingerprint = data_fingerprint,
                  .recipe = checkpoint.recipe,
                  .teaching = std::move(teaching),
                  .network = std::move(network)};

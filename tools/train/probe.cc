@@ -10,10 +10,10 @@
 #include "tools/train/data.h"
 #include "tools/train/final_report.h"
 #include "vit/model/load.h"
-#include "vit/train/export.h"
-#include "vit/train/initialize.h"
 #include "vit/train/probe.h"
+#include "vit/train/set_head.h"
 #include "weights/checkpoint.h"
+#include "weights/save.h"
 #include "weights/store.h"
 
 namespace vit::tools {
@@ -129,35 +129,67 @@ Model load_base(const Base& base) {
                                       .head = base.head});
 }
 
+/// How many features the base's own classifier reads.
+size_t inputs_of(const Base& base) {
+  ModelConfig config = base.checkpoint.config;
+  config.head = base.head;
+  return config.classifier_inputs();
+}
+
 /// The features of a part of the data, computed by `model`.
 ProbeFeatures features_for(const Base& base, const Model& model,
                            const std::vector<data::Sample>& samples, const char* what,
                            ThreadPool& pool) {
   ProbeFeatures features{.all = features_of(model, base.recipe, samples, what, pool),
                          .class_tokens = {},
-                         .first_cols = model.config.classifier_inputs()};
+                         .first_cols = inputs_of(base)};
   if (base.may_drop_means)
     features.class_tokens = train::class_tokens_of(features.all, base.head.pooled_layers);
   return features;
 }
 
-/// What a classifier that reads this many of the features pools. `inputs`: of the base's own head.
-Pooling pooling_of(const Base& base, const train::Logistic& head, size_t inputs) {
-  const bool all = head.weight.cols() == inputs;
+struct DatasetFeatures {
+  ProbeFeatures train;
+  ProbeFeatures validation;
+};
+
+DatasetFeatures features_for(const Base& base, const data::Dataset& dataset, ThreadPool& pool) {
+  const Model model = load_base(base);
+  return {.train = features_for(base, model, dataset.train, "features of training images", pool),
+          .validation =
+              features_for(base, model, dataset.validation, "features of validation images", pool)};
+}
+
+/// What a classifier that reads this many of the features pools.
+Pooling pooling_of(const Base& base, const train::Logistic& head) {
+  const bool all = head.weight.cols() == inputs_of(base);
   if (base.may_drop_means) return all ? Pooling::kClassAndMean : Pooling::kClass;
   return all ? base.head.pooling : Pooling::kClassAndMean;
 }
 
-/// The base with a new classifier at the end of this pooling.
-gradient::Network<float> network_of(const Base& base, Pooling pooling, size_t classes,
-                                    std::uint64_t seed) {
+/// The number format of the new model's matrices: that of the base, so that its own stay as they
+/// are.
+weights::DType dtype_of(const Base& base, const TrainSettings& settings) {
+  return settings.half ? weights::DType::kF16 : weights::lossless_dtype(base.checkpoint);
+}
+
+/// Writes the base with the new classifier.
+void save_model(const TrainSettings& settings, Base base, const Fitted& fitted,
+                const data::Dataset& dataset, weights::Metadata notes) {
+  const weights::DType dtype = dtype_of(base, settings);
   HeadConfig head = base.head;
-  if (pooling != head.pooling) head.classes = 0;  // the old classifier does not fit
-  head.pooling = pooling;
-  return train::with_new_head(
-      gradient::load_network<float>(base.checkpoint, base.recipe.crop_height,
-                                    base.recipe.crop_width, head),
-      classes, seed);
+  head.pooling = pooling_of(base, fitted.head);
+  weights::Checkpoint& model = base.checkpoint;
+  train::set_head(fitted.head, head, model);
+  // Tables of positions stay those of the base: they are resampled when the model is loaded.
+  model.config.embedding.image_height = base.recipe.crop_height;
+  model.config.embedding.image_width = base.recipe.crop_width;
+  model.recipe = base.recipe;
+  model.labels = dataset.labels;
+  model.wordnet_ids = dataset.wordnet_ids;
+  model.assumptions.clear();  // some are about the classes of the base
+  weights::save(settings.output, model.card(), model.weights(),
+                {.dtype = dtype, .metadata = std::move(notes)});
 }
 
 }  // namespace
@@ -168,35 +200,26 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   data::Dataset dataset = read_data(settings, input_edge(base.recipe), pool);
   if (settings.folds != 0) join_parts(dataset);
   show_whole(dataset, base.recipe);
-  const Model model = load_base(base);
-  const ProbeFeatures features =
-      features_for(base, model, dataset.train, "features of training images", pool);
-  const ProbeFeatures others =
-      features_for(base, model, dataset.validation, "features of validation images", pool);
+  const DatasetFeatures features = features_for(base, dataset, pool);
   const auto labels = train::labels_of(dataset.train),
              other_labels = train::labels_of(dataset.validation);
   const size_t classes = dataset.labels.size();
-  const Fitted fitted = fit_calibrated(features, {features.all, labels, classes}, settings, pool);
+  const Fitted fitted =
+      fit_calibrated(features.train, {features.train.all, labels, classes}, settings, pool);
   if (settings.folds != 0) write_output(folds_text(fitted.fold_accuracies, dataset.train.size()));
 
-  auto network = network_of(base, pooling_of(base, fitted.head, model.config.classifier_inputs()),
-                            classes, settings.training.batches.seed);
-  train::set_head(fitted.head, network);
   Figures figures;
   figures.training =
-      train::accuracy_of(fitted.head, {features.read_by(fitted.head), labels, classes});
-  std::map<std::string, std::string> notes{{"training", "probe from=" + settings.from}};
+      train::accuracy_of(fitted.head, {features.train.read_by(fitted.head), labels, classes});
+  weights::Metadata notes{{"training", "probe from=" + settings.from}};
   if (settings.probe_layers != 0)
     notes["training"] += " layers=" + std::to_string(settings.probe_layers);
   if (!dataset.validation.empty()) {
-    figures.validation =
-        train::accuracy_of(fitted.head, {others.read_by(fitted.head), other_labels, classes});
+    figures.validation = train::accuracy_of(
+        fitted.head, {features.validation.read_by(fitted.head), other_labels, classes});
     notes["validation_accuracy"] = formatted("%.4f", figures.validation);
   }
-  train::export_model(settings.output, network, base.recipe, dataset.labels,
-                      {.dtype = settings.half ? weights::DType::kF16 : weights::DType::kF32,
-                       .wordnet_ids = dataset.wordnet_ids,
-                       .notes = std::move(notes)});
+  save_model(settings, std::move(base), fitted, dataset, std::move(notes));
   figures.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   say_result(settings, dataset, figures);
   return 0;

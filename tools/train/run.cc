@@ -38,10 +38,8 @@ class TrainingRun {
         pool_(pool),
         description_(describe(Wording::kNames)),
         fingerprint_(fingerprint()),
-        trainer_(first_network(), input_.source(), settings.training, pool) {
-    trainer_.state().fingerprint = fingerprint_;
-    events_start_ = static_cast<double>(std::time(nullptr));
-  }
+        events_start_(static_cast<double>(std::time(nullptr))),
+        trainer_(first_network(), input_.source(), settings.training, pool, fingerprint_) {}
 
   int train() {
     if (settings_.resume) resume();
@@ -69,12 +67,13 @@ class TrainingRun {
     Hash hash;
     hash.add(describe(Wording::kNumbers));
     hash.add_row(input_.network.numbers.data(), input_.network.numbers.size());
-    hash.add(data::fingerprint(input_.dataset));
+    hash.add(input_.data_fingerprint);
     return hash.value();
   }
 
   gradient::Network<float> first_network() {
     if (!settings_.resume) input_.start_network();
+    input_.start = nullptr;  // it holds the weights of the model that the run starts from
     return std::move(input_.network);
   }
 
@@ -108,9 +107,9 @@ class TrainingRun {
 
   /// If the best model is missing, the checkpoint's weights replace it.
   void replace_lost_model() {
-    train::State& state = trainer_.state();
+    trainer_.forget_best();
+    const train::State& state = trainer_.state();
     const bool validated = state.step == 0;  // they are those of the last epoch
-    state.first_compared = state.history.size() - (validated ? 1 : 0);
     export_weights(validated ? &state.history.back() : nullptr);
     save();
     write_message(settings_.output.string() +
@@ -188,7 +187,7 @@ class TrainingRun {
 
   /// False: a stop signal came during the validation, which --resume repeats.
   bool finish_epoch() {
-    const train::Score score = train::evaluate(trainer_.averaged(), input_.dataset.validation,
+    const train::Score score = train::evaluate(trainer_.merge_average(), input_.dataset.validation,
                                                input_.recipe, &pool_, &signals_->flag());
     if (score.stopped) return false;
     const bool best = is_best(score);
@@ -207,7 +206,8 @@ class TrainingRun {
       notes["validation_accuracy"] = formatted("%.4f", validated->validation_accuracy);
       notes["epoch"] = std::to_string(validated->epoch);
     }
-    train::export_model(settings_.output, trainer_.averaged(), input_.recipe, input_.dataset.labels,
+    train::export_model(settings_.output, trainer_.merge_average(), input_.recipe,
+                        input_.dataset.labels,
                         {.dtype = settings_.half ? weights::DType::kF16 : weights::DType::kF32,
                          .wordnet_ids = input_.dataset.wordnet_ids,
                          .notes = std::move(notes)});
@@ -243,8 +243,8 @@ class TrainingRun {
   RunInput input_;  // without its network, which the trainer owns
   ThreadPool& pool_;
   std::string description_;
-  std::uint64_t fingerprint_;
-  double events_start_ = 0.0;
+  std::uint64_t fingerprint_;  // of the weights before first_network() gives them away
+  double events_start_;
   train::Trainer trainer_;
   Clock::time_point started_;
   Clock::time_point saved_;

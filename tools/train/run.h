@@ -13,6 +13,7 @@ namespace vit::tools {
 /// What a run trains, its data, and how it starts.
 struct RunInput {
   data::Dataset dataset;
+  std::uint64_t data_fingerprint = 0;
   Recipe recipe;
   std::optional<train::Teaching> teaching;
   gradient::Network<float> network;

@@ -118,7 +118,6 @@ void parse_learning(const Reader& read, train::Settings& s) {
   if (s.operands == Operands::kBf16 && !has_bf16())
     fail_usage("option '--precision': got bf16, but this machine (", to_string(active_isa()),
                ") has neither AMX nor AVX-512 BF16; expected f32");
-  s.adam.operands = s.operands;
   read.number("weight-decay", 0.0, 10.0, s.adam.weight_decay);
   read.number("warmup", 0.0, 1e6, s.warmup_epochs);
   read.number("clip", 0.0, 1e6, s.clip);

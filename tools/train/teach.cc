@@ -26,11 +26,12 @@ namespace fs = std::filesystem;
 constexpr size_t kKept = 16;
 
 /// A hash of everything that affects the inputs of the teacher.
-std::uint64_t fingerprint_of(const TrainSettings& settings, const train::BatchSource& source) {
+std::uint64_t fingerprint_of(const TrainSettings& settings, const train::BatchSource& source,
+                             std::uint64_t data_fingerprint) {
   const train::BatchRule& rule = settings.training.batches;
   const train::Augmentation& how = rule.augmentation;
   Hash hash;
-  hash.add(data::fingerprint(source.dataset));
+  hash.add(data_fingerprint);
   if (settings.teacher_crops == 0) return hash.value();
   hash.add(rule.seed);
   hash.add(describe(source.recipe));
@@ -192,19 +193,33 @@ void save_answers(const train::TeacherTable& table, const fs::path& path) {
                printable(path.string()) + "\n");
 }
 
+/// Of a preview: complete, so that the epochs show the teacher's crops, but without answers.
+train::Teaching without_answers(const TrainSettings& settings, const data::Dataset& dataset) {
+  train::Teaching teaching{train::TeacherTable({.images = dataset.train.size(),
+                                                .classes = dataset.labels.size(),
+                                                .crops = settings.teacher_crops,
+                                                .kept = 1}),
+                           settings.teacher_share};
+  while (!teaching.table.complete()) teaching.table.finish_pass();
+  return teaching;
+}
+
 }  // namespace
 
 std::optional<train::Teaching> ask_teacher(const TrainSettings& settings,
-                                           const train::BatchSource& source, ThreadPool& pool) {
+                                           const train::BatchSource& source,
+                                           std::uint64_t data_fingerprint, ThreadPool& pool) {
   const data::Dataset& dataset = source.dataset;
   if (settings.teacher.empty()) return std::nullopt;
+  if (!settings.preview.empty()) return without_answers(settings, dataset);
   const fs::path& path = settings.teacher_answers;
-  train::Teaching teaching{stored_answers(path, {.images = dataset.train.size(),
-                                                 .classes = dataset.labels.size(),
-                                                 .crops = settings.teacher_crops,
-                                                 .kept = std::min(kKept, dataset.labels.size()),
-                                                 .fingerprint = fingerprint_of(settings, source)}),
-                           settings.teacher_share};
+  const train::TeacherShape shape{
+      .images = dataset.train.size(),
+      .classes = dataset.labels.size(),
+      .crops = settings.teacher_crops,
+      .kept = std::min(kKept, dataset.labels.size()),
+      .fingerprint = fingerprint_of(settings, source, data_fingerprint)};
+  train::Teaching teaching{stored_answers(path, shape), settings.teacher_share};
   train::TeacherTable& table = teaching.table;
   if (table.complete() && !is_there(settings.teacher)) {
     write_message(settings.teacher + ": does not exist; its stored answers in " + path.string() +
@@ -212,10 +227,11 @@ std::optional<train::Teaching> ask_teacher(const TrainSettings& settings,
     return teaching;
   }
   const Teacher teacher(settings, source);
-  if (table.finished() > 0 && table.teacher() != teacher.hash())
+  const std::uint64_t hash = teacher.hash();
+  if (table.finished() > 0 && table.teacher() != hash)
     fail_at(path.string(), "holds the answers of another teacher than ", settings.teacher,
             "; use another file, or remove this one");
-  table.set_teacher(teacher.hash());
+  table.set_teacher(hash);
   if (table.complete())
     write_output(printable(path.string()) + ": the teacher's answers are reused\n");
   while (!table.complete()) {

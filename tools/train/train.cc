@@ -77,8 +77,11 @@ RunInput new_run(const TrainSettings& settings, ThreadPool& pool) {
   train::initialize(network, settings.training.batches.seed, settings.init);
   write_output(std::to_string(network.layout.size()) + " parameters, " +
                std::to_string(config.embedding.tokens()) + " tokens\n");
-  std::optional<train::Teaching> teaching = ask_teacher(settings, {dataset, recipe}, pool);
+  const std::uint64_t data_fingerprint = data::fingerprint(dataset);
+  std::optional<train::Teaching> teaching =
+      ask_teacher(settings, {dataset, recipe}, data_fingerprint, pool);
   return {.dataset = std::move(dataset),
+          .data_fingerprint = data_fingerprint,
           .recipe = recipe,
           .teaching = std::move(teaching),
           .network = std::move(network)};

@@ -8,6 +8,30 @@
 
 namespace vit::gradient {
 
+namespace {
+
+template <typename T>
+void merge_slot(const LowRankSlot& slot, std::span<const T> learned, std::span<const T> frozen,
+                std::span<T> merged) {
+  const T* a = learned.data() + slot.offset;
+  T* to = merged.data() + slot.full.offset;
+  if (slot.rank == 0) {
+    std::copy_n(a, slot.full.size(), to);
+    return;
+  }
+  std::copy_n(frozen.data() + slot.full.offset, slot.full.size(), to);
+  const T* b = learned.data() + slot.b_offset();
+  for (size_t r = 0; r < slot.full.rows; ++r)
+    for (size_t k = 0; k < slot.rank; ++k) {
+      const T factor = static_cast<T>(LowRankLayout::kScale) * b[r * slot.rank + k];
+      const T* from = a + k * slot.full.cols;
+      T* row = to + r * slot.full.cols;
+      for (size_t c = 0; c < slot.full.cols; ++c) row[c] += factor * from[c];
+    }
+}
+
+}  // namespace
+
 LowRankLayout::LowRankLayout(const Layout& layout, size_t rank) {
   using weights::TensorPart;
   for (const Slot& slot : layout.slots()) {
@@ -31,30 +55,16 @@ const LowRankSlot* LowRankLayout::find(std::string_view name) const {
 
 template <typename T>
 void merge_low_rank(const LowRankLayout& layout, std::span<const T> learned,
-                    std::span<const T> frozen, std::span<T> merged) {
+                    std::span<const T> frozen, std::span<T> merged, ThreadPool* pool) {
   assert(learned.size() == layout.size() && frozen.size() == merged.size());
-  for (const LowRankSlot& slot : layout.slots()) {
-    const T* from = learned.data() + slot.offset;
-    T* to = merged.data() + slot.full.offset;
-    if (slot.rank == 0) {
-      std::copy_n(from, slot.full.size(), to);
-      continue;
-    }
-    std::copy_n(frozen.data() + slot.full.offset, slot.full.size(), to);
-    const T* b = learned.data() + slot.b_offset();
-    for (size_t r = 0; r < slot.full.rows; ++r)
-      for (size_t k = 0; k < slot.rank; ++k) {
-        const T factor = static_cast<T>(LowRankLayout::kScale) * b[r * slot.rank + k];
-        const T* a = from + k * slot.full.cols;
-        T* row = to + r * slot.full.cols;
-        for (size_t c = 0; c < slot.full.cols; ++c) row[c] += factor * a[c];
-      }
-  }
+  parallel_for(pool, layout.slots().size(), [&](size_t i, size_t) {
+    merge_slot<T>(layout.slots()[i], learned, frozen, merged);
+  });
 }
 
 template void merge_low_rank(const LowRankLayout&, std::span<const float>, std::span<const float>,
-                             std::span<float>);
+                             std::span<float>, ThreadPool*);
 template void merge_low_rank(const LowRankLayout&, std::span<const double>, std::span<const double>,
-                             std::span<double>);
+                             std::span<double>, ThreadPool*);
 
 }  // namespace vit::gradient

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "vit/base/thread_pool.h"
 #include "vit/gradient/layout.h"
 
 namespace vit::gradient {
@@ -40,9 +41,9 @@ class LowRankLayout {
 };
 
 /// Writes the tensors that learn into `merged`, a row of all of the model's numbers: W + scale·B·A
-/// with W from `frozen`.
+/// with W from `frozen`. The result does not depend on the workers of `pool`, which may be null.
 template <typename T>
 void merge_low_rank(const LowRankLayout& layout, std::span<const T> learned,
-                    std::span<const T> frozen, std::span<T> merged);
+                    std::span<const T> frozen, std::span<T> merged, ThreadPool* pool = nullptr);
 
 }  // namespace vit::gradient

@@ -27,6 +27,17 @@ double mean_of(double sum, size_t count) {
 
 }  // namespace
 
+AttentionMeasures measure_attention(const AttentionMaps& maps) {
+  AttentionMeasures measures{.heads = {}, .similarity = head_similarity(maps)};
+  for (size_t i = 0; i < maps.layers * maps.heads; ++i) {
+    const ConstMatrixView attention = maps.head(i / maps.heads, i % maps.heads);
+    measures.heads.push_back({.distance = attention_distance(attention, maps.layout),
+                              .entropy = attention_entropy(attention),
+                              .prefix_mass = mean_prefix_mass(attention, maps.layout)});
+  }
+  return measures;
+}
+
 HeadReportBuilder::HeadReportBuilder(const ModelConfig& config) {
   sums_.layout = token_layout(config);
   sums_.layers = config.encoder.depth;
@@ -38,15 +49,16 @@ HeadReportBuilder::HeadReportBuilder(const ModelConfig& config) {
   similarity_ = Matrix(count, count);
 }
 
-void HeadReportBuilder::add(const AttentionMaps& maps) {
-  for (HeadSummary& head : sums_.summaries) {
-    const ConstMatrixView attention = maps.head(head.id.layer, head.id.head);
-    head.distance += attention_distance(attention, maps.layout);
-    head.entropy += attention_entropy(attention);
-    head.prefix_mass += mean_prefix_mass(attention, maps.layout);
+void HeadReportBuilder::add(const AttentionMaps& maps, const AttentionMeasures& measures) {
+  assert(measures.heads.size() == sums_.summaries.size());
+  for (size_t i = 0; i < measures.heads.size(); ++i) {
+    HeadSummary& head = sums_.summaries[i];
+    head.distance += measures.heads[i].distance;
+    head.entropy += measures.heads[i].entropy;
+    head.prefix_mass += measures.heads[i].prefix_mass;
   }
   add_to(attention_, maps.weights);
-  add_to(similarity_, head_similarity(maps));
+  add_to(similarity_, measures.similarity);
   ++sums_.images;
 }
 

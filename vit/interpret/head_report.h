@@ -38,12 +38,26 @@ struct HeadReport {
 /// A head is dead if disabling it changes no output by more than this part of its spread.
 constexpr double kDeadChange = 1e-3;
 
-/// Builds a report, image by image.
+/// What the attention of one image adds to a report.
+struct AttentionMeasures {
+  struct Head {
+    double distance = 0.0;
+    double entropy = 0.0;
+    double prefix_mass = 0.0;
+  };
+  std::vector<Head> heads;  ///< [layers·heads]
+  Matrix similarity;        ///< [layers·heads, layers·heads]
+};
+AttentionMeasures measure_attention(const AttentionMaps& maps);
+
+/// Builds a report, image by image. Measuring takes long and needs no builder, so several threads
+/// can do it at the same time; adding is quick.
 class HeadReportBuilder {
  public:
   explicit HeadReportBuilder(const ModelConfig& config);
 
-  void add(const AttentionMaps& maps);
+  /// `measures`: of these maps.
+  void add(const AttentionMaps& maps, const AttentionMeasures& measures);
   void add_effects(std::span<const HeadEffect> effects);
   /// First-order effects, as Explanation::head_effects() gives them.
   void add_estimates(std::span<const double> effects);

@@ -90,6 +90,9 @@ Explanation::Explanation(const gradient::Network<float>& network, ConstMatrixVie
 std::vector<float> Explanation::relevance(size_t target, const RelevanceOptions& options) {
   if (target >= output_.size())
     fail("class ", target, ": the model has classes 0 to ", output_.size() - 1);
+  const size_t layers = network_.config.encoder.depth;
+  if (options.first_layer >= layers)
+    fail("relevance from layer ", options.first_layer, ": the model has layers 0 to ", layers - 1);
   const bool pool = options.query.kind == QueryKind::kPool;
   std::vector<float> start(layout_.tokens());
   if (!pool) start = query_weights(options.query, layout_);

@@ -117,7 +117,7 @@ void step(const AdamW& adam, std::span<const Group> groups, const Update& update
   parallel_for(pool, pieces.size(), [&](size_t i, size_t) {
     const Piece& piece = pieces[i];
     if (piece.group->rows > 0)
-      muon_step({.weight_decay = adam.weight_decay, .operands = adam.operands}, *piece.group,
+      muon_step({.weight_decay = adam.weight_decay, .operands = update.operands}, *piece.group,
                 update, moments, numbers);
     else
       step_piece(adam, piece, update, moments, numbers);

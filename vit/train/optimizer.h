@@ -44,7 +44,6 @@ struct AdamW {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.05;
-  Operands operands = Operands::kF32;  ///< of the products of Muon
 };
 
 /// First and second moments, in the order of the layout.
@@ -61,6 +60,7 @@ struct Update {
   std::span<const float> gradient;
   double gradient_scale = 1.0;  ///< clipping
   double rate = 1e-3;
+  Operands operands = Operands::kF32;  ///< of the products of Muon
 };
 
 /// numbers -= rate · (m̂ / (sqrt(v̂) + eps) + decay · numbers). Every number by itself, so the

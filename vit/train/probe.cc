@@ -369,19 +369,4 @@ double accuracy_of(const Logistic& logistic, const Labelled& data) {
   return static_cast<double>(correct) / static_cast<double>(std::max<size_t>(1, logits.rows()));
 }
 
-void set_head(const Logistic& logistic, gradient::Network<float>& network) {
-  for (const char* head : {"head", "head_dist"}) {
-    const std::string name = head;
-    const auto put = [&](const std::string& tensor, std::span<const float> values) {
-      const gradient::Slot* slot = network.layout.find(tensor);
-      if (slot == nullptr) return;
-      assert(slot->size() == values.size());
-      std::copy(values.begin(), values.end(),
-                network.numbers.begin() + static_cast<std::ptrdiff_t>(slot->offset));
-    };
-    put(name + ".weight", {logistic.weight.data(), logistic.weight.size()});
-    put(name + ".bias", logistic.bias);
-  }
-}
-
 }  // namespace vit::train

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "vit/data/dataset.h"
-#include "vit/gradient/network.h"
 #include "vit/model/features.h"
 #include "vit/model/model.h"
 
@@ -88,8 +87,5 @@ void cool(double temperature, Logistic& logistic);
 
 /// The share of samples whose largest logit is their label.
 double accuracy_of(const Logistic& logistic, const Labelled& data);
-
-/// Puts the classifier into the network, both where a distilled one has two.
-void set_head(const Logistic& logistic, gradient::Network<float>& network);
 
 }  // namespace vit::train

@@ -50,7 +50,7 @@ struct Trainer::Worker {
 };
 
 Trainer::Trainer(gradient::Network<float> network, const BatchSource& source,
-                 const Settings& settings, ThreadPool& pool)
+                 const Settings& settings, ThreadPool& pool, std::uint64_t fingerprint)
     : settings_(settings),
       dataset_(source.dataset),
       pool_(pool),
@@ -87,6 +87,7 @@ Trainer::Trainer(gradient::Network<float> network, const BatchSource& source,
     merged_ = network_.numbers;
   }
   if (settings.average > 0.0) state_.average = state_.numbers;
+  state_.fingerprint = fingerprint;
 }
 
 Trainer::~Trainer() = default;
@@ -94,7 +95,7 @@ Trainer::~Trainer() = default;
 /// Into the memory that all views read.
 void Trainer::merge_adapters(std::span<const float> numbers) {
   if (!low_rank_.empty())
-    gradient::merge_low_rank<float>(low_rank_, numbers, network_.numbers, merged_);
+    gradient::merge_low_rank<float>(low_rank_, numbers, network_.numbers, merged_, &pool_);
 }
 
 gradient::NetworkView<float> Trainer::merged_view_of(std::span<const float> numbers) {
@@ -166,6 +167,11 @@ void Trainer::restore(const std::filesystem::path& checkpoint) {
   State state = load_state(checkpoint, state_.fingerprint);
   check(checkpoint.string(), state);
   state_ = std::move(state);
+}
+
+void Trainer::forget_best() {
+  const bool validated = state_.step == 0 && !state_.history.empty();
+  state_.first_compared = state_.history.size() - (validated ? 1 : 0);
 }
 
 double Trainer::rate() const {
@@ -318,10 +324,12 @@ void Trainer::update(const LossSum& sum, double rate) {
          std::isfinite(sum.loss) ? "gradient" : "loss",
          " became NaN or infinite; restart with a lower learning rate (now at most ",
          settings_.rate, ")");
-  train::step(
-      settings_.adam, groups_,
-      {.gradient = shards_[0], .gradient_scale = clip_factor(norm, settings_.clip), .rate = rate},
-      state_.moments, state_.numbers, &pool_);
+  train::step(settings_.adam, groups_,
+              {.gradient = shards_[0],
+               .gradient_scale = clip_factor(norm, settings_.clip),
+               .rate = rate,
+               .operands = settings_.operands},
+              state_.moments, state_.numbers, &pool_);
   if (!state_.average.empty())
     average_in(state_.numbers, settings_.average, state_.moments.steps, state_.average, &pool_);
 }

@@ -63,24 +63,27 @@ struct Settings {
 /// workers. A batch is cut into a fixed number of shards whose gradients are summed in order.
 class Trainer {
  public:
+  /// `fingerprint`: of all that decides the result; a checkpoint of another one is refused.
   Trainer(gradient::Network<float> network, const BatchSource& source, const Settings& settings,
-          ThreadPool& pool);
+          ThreadPool& pool, std::uint64_t fingerprint = 0);
   ~Trainer();
 
-  /// With adapters, the matrices of both are computed when they are asked for, into one memory: the
-  /// last call decides whose weights the views show, and a step overwrites them.
-  gradient::NetworkView<float> network() { return merged_view_of(state_.numbers); }
+  /// The network with the current weights. With adapters, this and merge_average() compute the
+  /// matrices into one memory: the last call decides whose weights the views show, and a step
+  /// overwrites them.
+  gradient::NetworkView<float> merge_weights() { return merged_view_of(state_.numbers); }
   /// With the averaged weights, where there are any: what is evaluated and kept.
-  gradient::NetworkView<float> averaged() {
+  gradient::NetworkView<float> merge_average() {
     return merged_view_of(state_.average.empty() ? state_.numbers : state_.average);
   }
   /// How many numbers learn.
   size_t learning() const { return learning_; }
 
   const State& state() const { return state_; }
-  State& state() { return state_; }
   /// Continues the run of a checkpoint. Throws an Error if any of it does not fit.
   void restore(const std::filesystem::path& checkpoint);
+  /// The model file of the best epoch is lost: no epoch before the current weights is compared.
+  void forget_best();
 
   size_t steps_per_epoch() const { return steps_per_epoch_; }
   size_t images_per_epoch() const { return first_of(steps_per_epoch_); }

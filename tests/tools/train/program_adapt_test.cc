@@ -11,8 +11,11 @@
 
 #include <opencv2/imgcodecs.hpp>
 
+#include "tests/support/random_checkpoint.h"
+#include "tests/support/small_config.h"
 #include "tests/tools/subprocess.h"
 #include "tests/tools/train/train_call.h"
+#include "weights/save.h"
 
 namespace vit::tools {
 namespace {
@@ -130,6 +133,57 @@ TEST_F(Adapted, AProbeIsCrossValidatedInFolds) {
                         "60 images; the model is fitted to all of them"));
   EXPECT_FALSE(fs::exists(folder_.path("m.safetensors.eval")))
       << "no image is left that it was not fitted to";
+}
+
+/// The first matrix of a model's blocks: its number format and its numbers.
+std::pair<weights::DType, std::vector<float>> matrix_of(const std::string& file) {
+  const weights::Checkpoint checkpoint = weights::open(file);
+  const weights::Weight& weight = checkpoint.at("blocks.0.attn.qkv.weight");
+  std::vector<float> numbers(weight.size());
+  weight.read_rows(0, weight.rows(), numbers.data());
+  return {weight.parts().front().dtype, std::move(numbers)};
+}
+
+TEST_F(Adapted, AProbeKeepsTheNumberFormatOfTheModel) {
+  for (const char* type : {"f32", "f16", "bf16", "int8"}) {
+    const std::string base = folder_.path(std::string(type) + ".safetensors");
+    ASSERT_EQ(
+        run({"convert", "-m", folder_.path("base.safetensors"), "--dtype", type, base}).status, 0);
+    const Finished finished = run(call({"--from", base, "--restart"}));
+    ASSERT_EQ(finished.status, 0) << type << ": " << finished.err;
+    const std::string model = folder_.path("m.safetensors");
+    EXPECT_EQ(matrix_of(model), matrix_of(base)) << type;
+    EXPECT_THAT(run({"classify", "-k", "1", "-m", model, folder_.path("data/green/0.png")}).out,
+                HasSubstr("green"))
+        << type;
+  }
+}
+
+TEST_F(Adapted, AProbeOfAnotherImageSizeIsThatModelAtThisSize) {
+  const Finished finished = run(call({"--image-size", "24"}));
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  const std::string model = folder_.path("m.safetensors");
+  EXPECT_THAT(run({"info", model}).out, HasSubstr("24x24"));
+  EXPECT_THAT(run({"classify", "-k", "1", "-m", model, folder_.path("data/red/0.png")}).out,
+              HasSubstr("red"));
+  const Finished further = run(call(
+      {"--from", model, "-o", folder_.path("next.safetensors"), "--finetune", "--epochs", "1"}));
+  EXPECT_EQ(further.status, 0) << further.err;
+}
+
+TEST(ProbeOf, AModelWithoutABackwardPassIsFitted) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 6);
+  ModelConfig config = test::small_config(
+      {.patch = 4, .width = 32, .depth = 2, .heads = 2, .mlp_width = 32, .classes = 5});
+  config.encoder.attention = AttentionKind::kDifferential;
+  weights::save(folder.path("base.safetensors"), test::random_checkpoint(config));
+  const std::vector<std::string> call{"train",  folder.path("data"),
+                                      "-o",     folder.path("m.safetensors"),
+                                      "--from", folder.path("base.safetensors")};
+  const Finished finished = run(call);
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(classified(folder, "data/red/0.png"), HasSubstr("red"));
 }
 
 TEST_F(Adapted, OptionsThatWouldDoNothingAreRefused) {

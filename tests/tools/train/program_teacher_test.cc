@@ -74,6 +74,22 @@ TEST(Teacher, LearnsFromATeacherThatHasNoBackwardPass) {
               HasSubstr("answers: holds the answers of another teacher than "));
 }
 
+TEST(Teacher, APreviewShowsItsCropsWithoutAskingIt) {
+  const Folder folder;
+  write_pictures(folder.path("data"), 6);
+  ASSERT_EQ(run(train(folder, {"--epochs", "1"})).status, 0);
+  fs::rename(folder.path("m.safetensors"), folder.path("teacher.safetensors"));
+  const auto preview = [&](const char* crops) {
+    const Finished finished = run(train(
+        folder, {"--teacher", folder.path("teacher.safetensors"), "--teacher-crops", crops,
+                 "--store-teacher", folder.path("answers"), "--preview", folder.path("p.png")}));
+    EXPECT_EQ(finished.status, 0) << finished.err;
+    EXPECT_FALSE(fs::exists(folder.path("answers")));
+    return read_file(folder.path("p.png"));
+  };
+  EXPECT_NE(preview("1"), preview("2")) << "the second epoch shows another crop";
+}
+
 TEST(Teacher, StoredAnswersOfATeacherAreReused) {
   const Folder folder;
   write_pictures(folder.path("data"), 12);
