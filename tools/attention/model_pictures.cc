@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tools/attention/picture.h"
+#include "tools/analysis/picture.h"
 #include "tools/attention/raw.h"
 #include "tools/cli/model_files.h"
 #include "tools/output/format.h"
