@@ -1,6 +1,5 @@
 #include "tools/attention/settings.h"
 
-#include <cmath>
 #include <filesystem>
 
 #include "tools/attention/option_table.h"
@@ -11,14 +10,6 @@
 
 namespace vit::tools {
 namespace {
-
-double parse_range(std::string_view option, std::string_view text, double least, double most) {
-  const auto value = to_number<double>(text);
-  if (!value || !std::isfinite(*value) || *value < least || *value > most)
-    fail_usage("option '", option, "' got '", text, "', expected a number from ", least, " to ",
-               most);
-  return *value;
-}
 
 interpret::Query parse_query(std::string_view text) {
   if (const auto query = to_query(text)) return *query;
@@ -57,7 +48,7 @@ MapSettings parse_map(const cxxopts::ParseResult& arguments, View view) {
   if (arguments.count("layer")) parse_layer(text("layer"), map);
   if (arguments.count("head")) parse_head_choice(text("head"), map);
   if (arguments.count("query")) map.query = parse_query(text("query"));
-  map.discard = parse_range("--discard", text("discard"), 0.0, 0.999);
+  map.discard = parse_number("--discard", text("discard"), 0.0, 0.999);
   map.start_layer = parse_count("--start-layer", text("start-layer"), 0, 1000);
   if (view == View::kGrid) map.all_layers = map.all_heads = true;
   return map;
@@ -67,9 +58,9 @@ LookSettings parse_look(const cxxopts::ParseResult& arguments) {
   LookSettings look;
   const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
   if (arguments.count("threshold"))
-    look.threshold = parse_range("--threshold", text("threshold"), 0.0, 1.0);
-  look.clip_percentile = parse_range("--clip-percentile", text("clip-percentile"), 1.0, 100.0);
-  look.alpha = parse_range("--alpha", text("alpha"), 0.0, 1.0);
+    look.threshold = parse_number("--threshold", text("threshold"), 0.0, 1.0);
+  look.clip_percentile = parse_number("--clip-percentile", text("clip-percentile"), 1.0, 100.0);
+  look.alpha = parse_number("--alpha", text("alpha"), 0.0, 1.0);
   look.colormap = parse_choice<Colormap>("--colormap", text("colormap"));
   look.upsampling = parse_choice<Upsampling>("--upsample", text("upsample"));
   look.bare = arguments.count("bare") != 0;
