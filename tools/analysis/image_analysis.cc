@@ -88,7 +88,7 @@ std::string answer_text(const std::string& model, const ImageAnalysis& analysis,
   const std::string name = std::filesystem::path(analysis.file).filename().string();
   if (answers.empty()) return name + ": features of " + model;
   const Prediction& best = answers.front();
-  return best.label + "  " + formatted("%.1f%%", 100.0 * static_cast<double>(best.probability));
+  return best.label + "  " + format_percent(best.probability, 1);
 }
 
 std::string answer_text(const std::string& model, const ImageAnalysis& analysis) {

@@ -37,7 +37,7 @@ std::vector<Prediction> predictions_among(std::span<const size_t> classes,
                                           const Classifier& classifier,
                                           const ImageAnalysis& analysis);
 
-/// The first of the answers, "macaw  97.3%"; "FILE: features of MODEL" if there are none.
+/// The first of the answers, "macaw  97.3 %"; "FILE: features of MODEL" if there are none.
 std::string answer_text(const std::string& model, const ImageAnalysis& analysis,
                         std::span<const Prediction> answers);
 /// Of the model's own answers.

@@ -43,7 +43,7 @@ std::string prefix_text(const ImageAnalysis& analysis, const TokenMap& map) {
   if (layout.prefix.empty()) return {};
   const double mass = interpret::prefix_mass(layout, map.tokens);
   const std::string name = layout.prefix.size() == 1 ? "cls" : "prefix tokens";
-  return ", " + name + " keeps " + formatted("%.0f%%", 100.0 * mass);
+  return ", " + name + " keeps " + format_percent(mass, 0);
 }
 
 bool is_clipped(std::span<const float> patches, const ColourScale& scale) {
@@ -51,8 +51,7 @@ bool is_clipped(std::span<const float> patches, const ColourScale& scale) {
 }
 
 std::string said(const Prediction& prediction) {
-  return prediction.label + "  " +
-         formatted("%.1f%%", 100.0 * static_cast<double>(prediction.probability));
+  return prediction.label + "  " + format_percent(prediction.probability, 1);
 }
 
 /// The title of a map of a class is that class, not the model's answer.

@@ -127,7 +127,7 @@ std::string thumbnail_html(const Mistake& mistake, const ReadImage& read) {
 
 std::string said_html(const char* kind, const std::string& label, double probability) {
   return "<div class=\"said " + std::string(kind) + "\"><span>" + safe(label) + "</span><span>" +
-         formatted("%.1f %%", 100.0 * probability) +
+         format_percent(probability, 1) +
          "</span><i style=\"--part:" + formatted("%.4f", probability) + "\"></i></div>";
 }
 
