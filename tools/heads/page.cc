@@ -220,17 +220,19 @@ std::string counted(size_t count, const char* noun) {
 std::string heads_page(const NamedReport& named, const std::vector<std::string>& matrices) {
   const HeadReport& report = named.report;
   const std::string model = html_escaped(printable(named.model));
-  return "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>" +
-         model + ": heads</title>\n<style>" + std::string(kStyle) + "</style>\n<main>\n<h1>" +
-         model + "</h1>\n<p>" + counted(report.layers, "layer") + " of " +
-         counted(report.heads, "head") + " over " + counted(report.images, "image") +
-         (report.disabled_images == 0
-              ? std::string("; importance was not measured")
-              : "; importance measured on " + std::to_string(report.disabled_images) +
-                    " of them by disabling each head") +
-         "</p>\n" + plots_html(report) + matrices_html(report, matrices) + table_html(report) +
-         "</main>\n<script>" + std::string(kScript) + "</script>\n</html>\n";
+  const std::string importance = report.disabled_images == 0
+                                     ? std::string("; importance was not measured")
+                                     : "; importance measured on " +
+                                           std::to_string(report.disabled_images) +
+                                           " of them by disabling each head";
+  return html_page({.title = model + ": heads",
+                    .style = kStyle,
+                    .body = "<h1>" + model + "</h1>\n<p>" + counted(report.layers, "layer") +
+                            " of " + counted(report.heads, "head") + " over " +
+                            counted(report.images, "image") + importance + "</p>\n" +
+                            plots_html(report) + matrices_html(report, matrices) +
+                            table_html(report),
+                    .script = kScript});
 }
 
 }  // namespace vit::tools
