@@ -57,20 +57,19 @@ std::vector<Module> tools_modules() {
       {"tools/duplicates", false, indexed},
       {"tools/cluster", false, indexed},
       {"tools/pick", false, with(rows, {"tools/indexed"})},
-      // The page of vit attention -o FILE.html.
-      {"tools/attention", false, with(shared, {"tools/explorer"})},
+      {"tools/analysis", false, shared},
+      {"tools/explorer", false, with(shared, {"tools/analysis"})},
+      {"tools/attention", false, with(shared, {"tools/analysis", "tools/explorer"})},
       // Connections do not depend on images and models.
       {"tools/serve/http", false, {"vit/base", "tools/output"}},
-      // The service draws and explains as vit attention does.
-      {"tools/serve", false, with(shared, {"tools/attention", "tools/explorer"})},
+      {"tools/serve", false, with(shared, {"tools/analysis", "tools/explorer"})},
       // vit train ends with the report of vit eval, and matches a teacher's classes as eval does.
       {"tools/train", false,
        with(shared, {"tools/eval/data.h", "tools/eval/predictions.h", "tools/eval/report.h"})},
   };
   for (const auto* name : {"batch", "embed", "export", "join", "sort"})
     modules.push_back({std::string("tools/") + name, false, rows});
-  for (const auto* name :
-       {"classify", "convert", "eval", "explorer", "heads", "info", "models", "pull"})
+  for (const auto* name : {"classify", "convert", "eval", "heads", "info", "models", "pull"})
     modules.push_back({std::string("tools/") + name, false, shared});
   modules.push_back({"tools", false, library});  // the program: its table of commands uses them all
   return modules;
@@ -319,6 +318,10 @@ TEST(LayeringRules, KeepCommandsApart) {
               testing::SizeIs(1));
   EXPECT_THAT(violations_in("tools/train/a.cc",
                             "#include \"tools/eval/report.h\"\n#include \"tools/eval/eval.h\"\n"),
+              testing::SizeIs(1));
+  EXPECT_THAT(violations_in("tools/serve/a.cc", "#include \"tools/attention/settings.h\"\n"),
+              testing::SizeIs(1));
+  EXPECT_THAT(violations_in("tools/analysis/a.cc", "#include \"tools/explorer/page.h\"\n"),
               testing::SizeIs(1));
   EXPECT_THAT(violations_in("tools/batch/a.cc", "#include \"tools/rows/a.h\"\n"), IsEmpty());
   EXPECT_THAT(violations_in("tools/commands.cc", "#include \"tools/eval/eval.h\"\n"), IsEmpty());

@@ -18,6 +18,10 @@ TEST(Formats, AreForPeople) {
   EXPECT_EQ(format_count(999), "999");
   EXPECT_EQ(format_count(1000), "1,000");
   EXPECT_EQ(format_count(86'567'656), "86,567,656");
+  EXPECT_EQ(format_percent(0.1234), "12.34 %");
+  EXPECT_EQ(format_percent(0.1234f, 0), "12 %");
+  EXPECT_EQ(format_percent(1.0, 1), "100.0 %");
+  EXPECT_EQ(format_percent(std::nullopt), "–");
 }
 
 TEST(Json, IsKnownToBeDeepBeforeItIsParsed) {

@@ -69,6 +69,14 @@ TEST(ParsePositive, TakesFiniteNumbersAboveZeroAndNothingElse) {
               "option '-t' got '" + std::string(text) + "', expected a number above 0");
 }
 
+TEST(ParseNumber, TakesNumbersBetweenTheLimits) {
+  EXPECT_EQ(parse_number("--share", "0.25", 0.0, 0.5), 0.25);
+  EXPECT_EQ(parse_number("--share", "0.5", 0.0, 0.5), 0.5);
+  for (const auto* text : {"0.51", "-1", "nan", "inf", "", "1,5", "much"})
+    EXPECT_EQ(usage_error_of([&] { parse_number("--share", text, 0.0, 0.5); }),
+              "option '--share' got '" + std::string(text) + "', expected a number from 0 to 0.5");
+}
+
 TEST(ParsePixelSize, TakesOneEdgeOrHeightTimesWidth) {
   EXPECT_EQ(parse_pixel_size("--image-size", "224"), (PixelSize{224, 224}));
   EXPECT_EQ(parse_pixel_size("--image-size", "128x96"), (PixelSize{128, 96}));

@@ -37,8 +37,8 @@ TEST(Bar, StaysInsideItsWidth) {
 TEST(Text, AlignsRankLabelPercentageAndBar) {
   EXPECT_EQ(to_text(two_cats(), {}),
             "cat.jpg\n"
-            "  1  tabby          75.00%  ███████████████\n"
-            "  2  Egyptian cat   12.50%  ██▌\n");
+            "  1  tabby          75.00 %  ███████████████\n"
+            "  2  Egyptian cat   12.50 %  ██▌\n");
 }
 
 TEST(Text, AlignsRanksOfTwoDigits) {
@@ -55,7 +55,7 @@ TEST(Text, CutsLongLabelsOnATerminalOnly) {
   EXPECT_THAT(to_text(result, {.columns = 60}), HasSubstr(std::string(100, 'a')));
   const std::string cut = to_text(result, {.columns = 60, .whole_labels = false});
   EXPECT_THAT(cut, Not(HasSubstr(std::string(30, 'a'))));
-  EXPECT_THAT(cut, HasSubstr("aaa…   12.50%"));
+  EXPECT_THAT(cut, HasSubstr("aaa…   12.50 %"));
 }
 
 TEST(Text, SaysWhenNoClassIsProbable) {
@@ -81,7 +81,7 @@ TEST(Text, ShowsTheLogitBesideEachClassWhenAskedFor) {
   ImageResult result = two_cats();
   result.predictions = {{1, "dog", 0.9f}, {0, "cat", 0.1f}};
   result.logits = {-1.25f, 7.5f};
-  EXPECT_THAT(to_text(result, {.logits = true}), HasSubstr("dog   90.00%      7.5000  ██"));
+  EXPECT_THAT(to_text(result, {.logits = true}), HasSubstr("dog   90.00 %      7.5000  ██"));
 }
 
 TEST(Text, KeepsFileNamesFromDrivingTheTerminal) {

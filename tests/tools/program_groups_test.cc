@@ -50,7 +50,7 @@ TEST(GroupsProgram, ClassifyAddsUpTheClassesOfEachGroup) {
   const Finished shown = with_model("classify", {kImage, "--groups", "fish,birds"});
   EXPECT_EQ(shown.status, 0);
   EXPECT_EQ(shown.err, "vit: groups of 10 classes: fish 7, birds 3\n");
-  EXPECT_THAT(shown.out, HasSubstr("  1  fish    97.05%"));
+  EXPECT_THAT(shown.out, HasSubstr("  1  fish    97.05 %"));
   const auto written =
       json::parse(with_model("classify", {kImage, "--json", "--groups", "bird"}).out);
   EXPECT_EQ(written["groups"].dump(),

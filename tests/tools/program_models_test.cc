@@ -258,6 +258,26 @@ TEST(Info, GivesStableKeysInJson) {
   EXPECT_EQ(info["tensors"][0]["shape"], nlohmann::ordered_json({48, 3, 16, 16}));
 }
 
+TEST(Info, WritesEveryFieldOfTheConfigurationAsJson) {
+  const auto info = [](const std::string& model) {
+    return nlohmann::ordered_json::parse(run({"info", "--json", golden(model)}).out);
+  };
+  const auto vit = info("timm_vit");
+  for (const auto* field : {"width", "key_bias", "attention_norm", "mlp_norm", "rotary"})
+    EXPECT_TRUE(vit["encoder"].contains(field)) << field;
+  for (const auto* field : {"image", "patch", "channels", "conv_stem", "patch_norm"})
+    EXPECT_TRUE(vit["input"].contains(field)) << field;
+  for (const auto* field : {"classes", "outputs", "distilled", "unit_features", "pre_logits"})
+    EXPECT_TRUE(vit["head"].contains(field)) << field;
+  for (const auto* repeated : {"architecture", "image_height", "patch_width"})
+    EXPECT_FALSE(vit["input"].contains(repeated)) << repeated;
+  EXPECT_EQ(vit["encoder"]["norm_eps"].dump(), "1e-06");
+  EXPECT_TRUE(vit["encoder"]["relative_bias"].is_null());
+  const auto beit = info("families/beit");
+  EXPECT_EQ(beit["encoder"]["relative_bias"]["kind"], "table");
+  EXPECT_TRUE(beit["encoder"]["relative_bias"].contains("class_rows"));
+}
+
 TEST(Info, ListsTheTensorsInTheOrderOfTheForwardPass) {
   const std::string text = run({"info", "--tensors", golden("timm_vit")}).out;
   EXPECT_LT(text.find("  patch_embed.proj.weight    [48, 3, 16, 16]  f32\n"),

@@ -67,12 +67,13 @@ TEST(Cache, IsWhereTheEnvironmentSays) {
 }
 
 TEST(DownloadProgress, SaysHowFarHowFastAndHowLong) {
-  EXPECT_EQ(progress_text(DownloadState{.name = "model.safetensors",
-                                        .done = 9'900'000,
-                                        .total = 22'900'000,
-                                        .bytes_per_second = 3'100'000}),
-            "model.safetensors         43% ████████▋             9.9 MB of 22.9 MB  3.1 MB/s  0:04 "
-            "left");
+  EXPECT_EQ(
+      progress_text(DownloadState{.name = "model.safetensors",
+                                  .done = 9'900'000,
+                                  .total = 22'900'000,
+                                  .bytes_per_second = 3'100'000}),
+      "model.safetensors         43 % ████████▋             9.9 MB of 22.9 MB  3.1 MB/s  0:04 "
+      "left");
   EXPECT_EQ(progress_text(DownloadState{.name = "config.json", .done = 500, .total = {}}),
             "config.json               500 bytes");
 }

@@ -46,5 +46,11 @@ TEST(Fit, FillsAndCutsToTheColumn) {
   EXPECT_EQ(fit("cat", 0), "");
 }
 
+TEST(Padded, AlignsAtTheRight) {
+  EXPECT_EQ(padded("cat", 5), "  cat");
+  EXPECT_EQ(padded("–", 3), "  –");
+  EXPECT_EQ(padded("tabby", 3), "tabby");
+}
+
 }  // namespace
 }  // namespace vit::tools

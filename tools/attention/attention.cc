@@ -5,15 +5,17 @@
 #include <optional>
 #include <set>
 
-#include "tools/attention/explainer.h"
+#include "tools/analysis/maps.h"
+#include "tools/analysis/picture.h"
+#include "tools/analysis/relevance.h"
 #include "tools/attention/index_page.h"
-#include "tools/attention/maps.h"
 #include "tools/attention/model_pictures.h"
 #include "tools/attention/option_table.h"
-#include "tools/attention/picture.h"
 #include "tools/attention/raw.h"
 #include "tools/attention/settings.h"
 #include "tools/cli/check_output.h"
+#include "tools/cli/class_names.h"
+#include "tools/cli/gradient_model.h"
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_files.h"
 #include "tools/cli/word_options.h"
@@ -43,9 +45,9 @@ constexpr std::string_view kExamples =
 struct Inspector {
   Classifier classifier;
   std::string model;  ///< its name in pictures and pages
-  MapMethod method = MapMethod::kAttention;
-  MapSettings map;
-  std::optional<Explainer> explainer;  ///< if relevance is shown, as the map or in the page
+  View view = View::kRelevance;
+  std::vector<size_t> classes;                      ///< those of --class
+  std::optional<gradient::Network<float>> network;  ///< if relevance is shown
 };
 
 /// The words of --class are the classes of a model with a text tower, unless --labels names them.
@@ -74,27 +76,24 @@ void check_has_classes(const Classifier& classifier, const AttentionSettings& se
 Inspector make_inspector(const AttentionSettings& settings, const cxxopts::ParseResult& arguments) {
   ModelSettings model = settings.model;
   model.classifier.words = words_for(settings, arguments);
-  const bool page = settings.kind == FileKind::kPage;
+  const bool page = settings.view == View::kPage;
   std::optional<weights::Checkpoint> checkpoint;  // where relevance may be shown
-  if (page || settings.method.value_or(MapMethod::kRelevance) == MapMethod::kRelevance)
-    checkpoint = open_model(model);
+  if (page || settings.view == View::kRelevance) checkpoint = open_model(model);
   const bool can_explain =
       checkpoint && explainable(checkpoint->config, model.classifier.merge_tokens);
-  if (!settings.method && !can_explain) check_default_options(arguments);
-  const MapMethod method =
-      settings.method.value_or(can_explain ? MapMethod::kRelevance : MapMethod::kAttention);
-  const bool relevance = method == MapMethod::kRelevance || (page && can_explain);
+  if (settings.by_default && !can_explain) check_default_options(arguments);
+  const View view = settings.by_default && !can_explain ? View::kAttention : settings.view;
+  const bool relevance = view == View::kRelevance || (page && can_explain);
   // Relevance is computed in f32; the answer shown with it must be too.
   if (relevance && !model.classifier.precision) model.classifier.precision = Precision::kF32;
 
-  Inspector inspector{load_classifier(model), "", method, settings.map, std::nullopt};
+  Inspector inspector{load_classifier(model), "", view, {}, std::nullopt};
   const Classifier& classifier = inspector.classifier;
   inspector.model = shown_model(model.model, classifier);
-  if (method == MapMethod::kRelevance) check_has_classes(classifier, settings);
-  if (relevance)
-    inspector.explainer.emplace(load_network(std::move(*checkpoint), model, classifier));
+  if (view == View::kRelevance) check_has_classes(classifier, settings);
+  if (relevance) inspector.network.emplace(load_network(std::move(*checkpoint), model, classifier));
   // A class that the model does not have is one error, not one for each image of a folder.
-  inspector.map.classes = find_classes(classifier, settings.targets);
+  inspector.classes = find_classes(classifier, settings.targets);
   return inspector;
 }
 
@@ -116,9 +115,9 @@ std::string matrix_bytes(const AttentionSettings& settings, const std::string& m
 
 std::string map_bytes(const AttentionSettings& settings, const Inspector& inspector,
                       const ImageAnalysis& analysis) {
-  const Classifier& classifier = inspector.classifier;
-  const MapSheet sheet = make_maps(classifier, analysis, inspector.method, inspector.map,
-                                   inspector.explainer ? &*inspector.explainer : nullptr);
+  const MapSheet sheet = make_maps(
+      inspector.classifier, analysis, method_of(inspector.view), settings.map,
+      {.network = inspector.network ? &*inspector.network : nullptr, .classes = inspector.classes});
   switch (settings.kind) {
     case FileKind::kNumpy:
       return maps_npy(analysis, sheet);
@@ -132,25 +131,34 @@ std::string map_bytes(const AttentionSettings& settings, const Inspector& inspec
                         fs::path(settings.output).extension().string());
 }
 
-std::string bytes_for(const AttentionSettings& settings, const Inspector& inspector,
-                      const ImageAnalysis& analysis) {
-  if (settings.kind == FileKind::kPage)
-    return explorer_page({inspector.classifier, analysis,
-                          inspector.explainer ? relevance_of_answers(inspector.classifier,
-                                                                     *inspector.explainer, analysis)
-                                              : std::vector<ClassRelevance>(),
-                          !inspector.map.classes.empty(), inspector.model});
-  if (settings.sheet == Sheet::kMatrix) return matrix_bytes(settings, inspector.model, analysis);
-  return map_bytes(settings, inspector, analysis);
+std::string page_bytes(const Inspector& inspector, const ImageAnalysis& analysis,
+                       std::span<const Prediction> answers) {
+  std::vector<ClassRelevance> relevance;
+  if (inspector.network)
+    relevance = relevance_of_answers(inspector.classifier, *inspector.network, analysis, answers);
+  return explorer_page({.classifier = inspector.classifier,
+                        .analysis = analysis,
+                        .model = inspector.model,
+                        .answers = answers,
+                        .relevance = std::move(relevance),
+                        .compare = !inspector.classes.empty()});
 }
 
 /// One image to one output. Returns the text of its index entry.
 std::string show_image(const AttentionSettings& settings, const Inspector& inspector,
                        const std::string& file, const fs::path& output) {
-  ImageAnalysis analysis = analyze_image(inspector.classifier, file, settings.model.decoding());
-  if (settings.kind == FileKind::kPage && !inspector.map.classes.empty())
-    keep_classes(inspector.classifier, inspector.map.classes, analysis);
-  write_file(output, bytes_for(settings, inspector, analysis));
+  const ImageAnalysis analysis =
+      analyze_image(inspector.classifier, file, settings.model.decoding());
+  if (inspector.view == View::kPage) {
+    const auto answers = inspector.classes.empty()
+                             ? analysis.predictions
+                             : predictions_among(inspector.classes, inspector.classifier, analysis);
+    write_file(output, page_bytes(inspector, analysis, answers));
+    return answer_text(inspector.model, analysis, answers);
+  }
+  write_file(output, inspector.view == View::kMatrix
+                         ? matrix_bytes(settings, inspector.model, analysis)
+                         : map_bytes(settings, inspector, analysis));
   return answer_text(inspector.model, analysis);
 }
 
@@ -222,7 +230,7 @@ int show_all(const AttentionSettings& settings, const Inspector& inspector, cons
 
 /// Pictures of the model alone.
 int show_model(const AttentionSettings& settings, const Classifier& classifier) {
-  const bool filters = settings.sheet == Sheet::kFilters;
+  const bool filters = settings.view == View::kFilters;
   write_file(settings.output,
              filters ? filters_bytes(classifier, settings) : positions_bytes(classifier, settings));
   return 0;

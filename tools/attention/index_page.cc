@@ -39,15 +39,12 @@ std::string entry_html(const IndexEntry& entry) {
 }  // namespace
 
 std::string index_page(const std::string& model, const std::vector<IndexEntry>& entries) {
-  std::string html =
-      "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>" +
-      html_escaped(model) + ": attention</title>\n<style>" + std::string(kStyle) +
-      "</style>\n<main>\n<h1>Attention <span>" + html_escaped(model) + ", " +
-      std::to_string(entries.size()) + (entries.size() == 1 ? " image" : " images") +
-      "</span></h1>\n<ul>\n";
-  for (const IndexEntry& entry : entries) html += entry_html(entry);
-  return html + "</ul>\n</main>\n</html>\n";
+  std::string body = "<h1>Attention <span>" + html_escaped(model) + ", " +
+                     std::to_string(entries.size()) + (entries.size() == 1 ? " image" : " images") +
+                     "</span></h1>\n<ul>\n";
+  for (const IndexEntry& entry : entries) body += entry_html(entry);
+  return html_page(
+      {.title = html_escaped(model) + ": attention", .style = kStyle, .body = body + "</ul>\n"});
 }
 
 }  // namespace vit::tools

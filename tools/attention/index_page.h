@@ -9,7 +9,7 @@ namespace vit::tools {
 struct IndexEntry {
   std::string image;   ///< the input file
   std::string output;  ///< its output, in the folder of the page; empty: none
-  std::string answer;  ///< "macaw  97.3%", or why there is no output
+  std::string answer;  ///< "macaw  97.3 %", or why there is no output
 };
 
 /// A self-contained page; pictures are shown, other files linked.

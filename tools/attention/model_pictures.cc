@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "tools/attention/picture.h"
+#include "tools/analysis/picture.h"
 #include "tools/attention/raw.h"
 #include "tools/cli/model_files.h"
 #include "tools/output/format.h"
@@ -93,8 +93,7 @@ Picture draw_filters(const std::string& model, const ModelConfig& config,
   double total = 0.0;
   for (const double share : found.share) total += share;
   const Heading heading{"Patch filters", model + ", first " + std::to_string(found.share.size()) +
-                                             " principal components, " +
-                                             formatted("%.0f%%", 100.0 * total) +
+                                             " principal components, " + format_percent(total, 0) +
                                              " of the variance"};
   Picture picture{blank(
       std::max(2 * kMargin + kCols * (width + kSpace) - kSpace, heading_width(heading, kMargin)),
@@ -107,7 +106,7 @@ Picture draw_filters(const std::string& model, const ModelConfig& config,
     const size_t y = kHeadingHeight + i / kCols * (height + kSpace + kLabel);
     paste(scaled(filter_image(found.components.view().row_span(i), config), width, height), x, y,
           picture);
-    draw_text(picture, formatted("%.1f%%", 100.0 * found.share[i]),
+    draw_text(picture, format_percent(found.share[i], 1),
               static_cast<double>(x) + static_cast<double>(width) / 2.0,
               static_cast<double>(y + height) + 13.0, label);
   }

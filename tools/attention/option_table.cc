@@ -75,7 +75,6 @@ std::string described(const ChosenView& chosen) {
 /// Options that change the arithmetic, which relevance does not support.
 void check_arithmetic(const cxxopts::ParseResult& arguments, const ChosenView& chosen) {
   const View view = chosen.view;
-  const bool of_model = view == View::kPositions || view == View::kFilters;
   if (arguments.count("merge-tokens") && view == View::kRelevance)
     fail_usage(
         "relevance needs a gradient for each patch, which merged patches do not have; with "
@@ -88,7 +87,7 @@ void check_arithmetic(const cxxopts::ParseResult& arguments, const ChosenView& c
                "from it; expected --precision f32, or a picture of --method attention or "
                "rollout");
   for (const char* option : {"merge-tokens", "precision"})
-    if (arguments.count(option) && of_model) refuse({option, kOfImage}, chosen);
+    if (arguments.count(option) && is_of_model(view)) refuse({option, kOfImage}, chosen);
 }
 
 View view_of(MapMethod method) {
@@ -103,20 +102,32 @@ View view_of(MapMethod method) {
   return View::kRelevance;
 }
 
+/// The view that an option of its own asks for.
+std::optional<View> given_sheet(const cxxopts::ParseResult& arguments) {
+  std::optional<View> sheet;
+  for (const auto& [name, view] :
+       {std::pair{"grid", View::kGrid}, std::pair{"matrix", View::kMatrix},
+        std::pair{"positions-similarity", View::kPositions},
+        std::pair{"filters", View::kFilters}}) {
+    if (arguments.count(name) == 0) continue;
+    if (sheet)
+      fail_usage(
+          "--grid, --matrix, --positions-similarity and --filters are different pictures, "
+          "give one of them");
+    sheet = view;
+  }
+  return sheet;
+}
+
 }  // namespace
 
-ChosenView choose_view(const cxxopts::ParseResult& arguments, FileKind kind, Sheet sheet) {
-  switch (sheet) {
-    case Sheet::kGrid:
-      return {View::kGrid};
-    case Sheet::kMatrix:
-      return {View::kMatrix};
-    case Sheet::kPositions:
-      return {View::kPositions};
-    case Sheet::kFilters:
-      return {View::kFilters};
-    case Sheet::kMap:
-      break;
+ChosenView choose_view(const cxxopts::ParseResult& arguments, FileKind kind) {
+  if (const auto sheet = given_sheet(arguments)) {
+    if (kind == FileKind::kPage)
+      fail_usage(
+          "an .html output holds every layer and head already; give a picture's name for "
+          "--grid, --matrix, --positions-similarity or --filters");
+    return {*sheet};
   }
   if (kind == FileKind::kPage) return {View::kPage};
   if (arguments.count("method"))
@@ -142,6 +153,9 @@ void check_options(const cxxopts::ParseResult& arguments, FileKind kind, const C
         "--head-fusion has no effect with --head, which chooses the head or how heads are "
         "fused; give one of them");
   check_arithmetic(arguments, chosen);
+  const bool sheet = chosen.view == View::kGrid || chosen.view == View::kMatrix;
+  if (sheet && arguments.count("method") && arguments["method"].as<std::string>() != "attention")
+    fail_usage("--grid and --matrix show layers and heads one by one, expected --method attention");
 }
 
 void check_default_options(const cxxopts::ParseResult& arguments) {

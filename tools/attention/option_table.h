@@ -2,24 +2,11 @@
 #pragma once
 
 #include <cxxopts.hpp>
-#include <optional>
 #include <string>
 
 #include "tools/attention/settings.h"
 
 namespace vit::tools {
-
-/// What the output shows.
-enum class View {
-  kAttention,
-  kRollout,
-  kRelevance,
-  kGrid,
-  kMatrix,
-  kPositions,
-  kFilters,
-  kPage,
-};
 
 struct ChosenView {
   View view = View::kRelevance;
@@ -29,7 +16,7 @@ struct ChosenView {
 };
 
 /// The view that options and output imply. Throws a UsageError if they contradict each other.
-ChosenView choose_view(const cxxopts::ParseResult& arguments, FileKind kind, Sheet sheet);
+ChosenView choose_view(const cxxopts::ParseResult& arguments, FileKind kind);
 
 /// Throws a UsageError for the first option given that would not change the result, with the reason
 /// and where it applies.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/attention/maps.h"
+#include "tools/analysis/maps.h"
 
 namespace vit::tools {
 

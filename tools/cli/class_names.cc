@@ -230,4 +230,18 @@ ClassNames class_names(const Classifier& classifier) {
           classifier.wordnet_ids()};
 }
 
+std::vector<size_t> find_classes(const Classifier& classifier,
+                                 const std::vector<std::string>& texts) {
+  if (texts.empty()) return {};
+  const ClassNames names = class_names(classifier);
+  if (names.classes() == 0) fail(names.model(), " has no classes, its output is features");
+  std::vector<size_t> classes;
+  for (const auto& text : texts) {
+    const auto found = names.find(text);
+    if (!found) fail(names.explain(text));
+    if (std::ranges::find(classes, *found) == classes.end()) classes.push_back(*found);
+  }
+  return classes;
+}
+
 }  // namespace vit::tools

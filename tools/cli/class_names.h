@@ -84,4 +84,9 @@ class ClassNames {
 /// The names of a model's classes.
 ClassNames class_names(const Classifier& classifier);
 
+/// The classes that ClassNames::find() finds by these texts, each once. Throws an Error with the
+/// nearest name if there is none.
+std::vector<size_t> find_classes(const Classifier& classifier,
+                                 const std::vector<std::string>& texts);
+
 }  // namespace vit::tools

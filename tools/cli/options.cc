@@ -116,11 +116,16 @@ float parse_positive(std::string_view option, std::string_view text) {
   return *value;
 }
 
-double parse_probability(std::string_view option, std::string_view text) {
+double parse_number(std::string_view option, std::string_view text, double least, double most) {
   const auto value = to_number<double>(text);
-  if (!value || !(*value >= 0.0 && *value <= 1.0))
-    fail_usage("option '", option, "' got '", text, "', expected a number from 0 to 1");
+  if (!value || !(*value >= least && *value <= most))  // NaN is refused
+    fail_usage("option '", option, "' got '", text, "', expected a number from ", least, " to ",
+               most);
   return *value;
+}
+
+double parse_probability(std::string_view option, std::string_view text) {
+  return parse_number(option, text, 0.0, 1.0);
 }
 
 PixelSize parse_pixel_size(std::string_view option, std::string_view text) {

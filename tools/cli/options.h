@@ -32,6 +32,9 @@ size_t parse_count(std::string_view option, std::string_view text, size_t least,
 /// A number of pixels, such as 1000000, 800k, 500M or 2G: thousands, millions, billions.
 size_t parse_pixel_count(std::string_view option, std::string_view text);
 
+/// A number from `least` to `most`.
+double parse_number(std::string_view option, std::string_view text, double least, double most);
+
 /// A number from 0 to 1.
 double parse_probability(std::string_view option, std::string_view text);
 

@@ -84,7 +84,7 @@ std::string count_text(std::string_view what, std::uint64_t done, std::uint64_t 
 
 std::string percent_bar(double fraction) {
   const double shown = std::min(fraction, 1.0);
-  return formatted("%3.0f%% ", 100.0 * shown) +
+  return padded(format_percent(shown, 0), 5) + " " +
          fit(bar(static_cast<float>(shown), kBarWidth), kBarWidth);
 }
 

@@ -67,21 +67,17 @@ std::string contact_sheet_html(const ContactSheet& sheet, const LoadPicture& loa
   parallel_for(&pool, pictures.size(), [&](size_t i, size_t) {
     parts[i] = picture_html(*pictures[i], folder.size(), load);
   });
-  std::string html =
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-      page_text(sheet.title) + "</title>\n<style>" + std::string(kSheetStyle) +
-      "</style></head><body>\n<main>\n<h1>" + page_text(sheet.title) + "</h1>\n<p>" +
-      page_text(sheet.note) + "</p>\n";
-  if (!folder.empty()) html += "<p>Names are those in " + page_text(folder) + "</p>\n";
+  const std::string title = page_text(sheet.title);
+  std::string body = "<h1>" + title + "</h1>\n<p>" + page_text(sheet.note) + "</p>\n";
+  if (!folder.empty()) body += "<p>Names are those in " + page_text(folder) + "</p>\n";
   auto part = parts.begin();
   for (const auto& group : sheet.groups) {
-    html += "<section><h2>" + page_text(group.title) + "</h2><p>" + page_text(group.note) +
+    body += "<section><h2>" + page_text(group.title) + "</h2><p>" + page_text(group.note) +
             "</p>\n<ul>\n";
-    for (size_t i = 0; i < group.pictures.size(); ++i) html += *part++;
-    html += "</ul></section>\n";
+    for (size_t i = 0; i < group.pictures.size(); ++i) body += *part++;
+    body += "</ul></section>\n";
   }
-  return html + "</main></body></html>\n";
+  return html_page({.title = title, .style = kSheetStyle, .body = std::move(body)});
 }
 
 }  // namespace vit::tools

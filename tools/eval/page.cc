@@ -127,7 +127,7 @@ std::string thumbnail_html(const Mistake& mistake, const ReadImage& read) {
 
 std::string said_html(const char* kind, const std::string& label, double probability) {
   return "<div class=\"said " + std::string(kind) + "\"><span>" + safe(label) + "</span><span>" +
-         formatted("%.1f %%", 100.0 * probability) +
+         format_percent(probability, 1) +
          "</span><i style=\"--part:" + formatted("%.4f", probability) + "\"></i></div>";
 }
 
@@ -189,16 +189,17 @@ std::string failures_html(const Evaluation& evaluation) {
 std::string evaluation_page(const EvaluationReport& report, const ReadImage& read) {
   const Tally& tally = report.evaluation.tally;
   const std::string model = safe(report.names.model()), data = safe(report.data);
-  return "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>" +
-         model + " on " + data + "</title>\n<style>" + std::string(kEvaluationStyle) +
-         "</style>\n<main>\n<h1>" + model + "</h1>\n<p class=\"faint\">on " + data + ": " +
-         format_count(tally.images()) + " images of " + format_count(tally.classes_with_images()) +
-         " classes</p>\n" + figures_html(tally) + curves_html(report) + "<div class=\"pair\">\n" +
-         confusion_html(report) + "<div>\n" + reliability_html(tally) + confusions_html(report) +
-         "</div>\n</div>\n" + mistakes_html(report, read) + classes_html(report) +
-         failures_html(report.evaluation) + "</main>\n<script>" + std::string(kEvaluationScript) +
-         "</script>\n</html>\n";
+  std::string body = "<h1>" + model + "</h1>\n<p class=\"faint\">on " + data + ": " +
+                     format_count(tally.images()) + " images of " +
+                     format_count(tally.classes_with_images()) + " classes</p>\n";
+  body += figures_html(tally) + curves_html(report) + "<div class=\"pair\">\n" +
+          confusion_html(report) + "<div>\n" + reliability_html(tally) + confusions_html(report) +
+          "</div>\n</div>\n";
+  body += mistakes_html(report, read) + classes_html(report) + failures_html(report.evaluation);
+  return html_page({.title = model + " on " + data,
+                    .style = kEvaluationStyle,
+                    .body = std::move(body),
+                    .script = kEvaluationScript});
 }
 
 std::vector<fs::path> evaluation_files(const fs::path& output) {

@@ -16,11 +16,6 @@ constexpr size_t kMostClassesListed = 20;
 constexpr size_t kWeakestListed = 10;
 constexpr size_t kConfusionsListed = 5;
 
-std::string padded(const std::string& text, size_t width) {
-  const size_t own = display_width(text);
-  return own >= width ? text : std::string(width - own, ' ') + text;
-}
-
 std::string figure_line(const char* name, const std::string& figure, const std::string& remark) {
   return "  " + fit(name, 20) + padded(figure, 9) + (remark.empty() ? "" : "   " + remark) + "\n";
 }

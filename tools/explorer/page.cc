@@ -70,21 +70,17 @@ std::vector<float> rounded_tokens(std::span<const float> tokens) {
   return out;
 }
 
-const std::string& model_of(const ExplorerInput& input) {
-  return input.model.empty() ? input.classifier.name() : input.model;
-}
-
 Json facts(const ExplorerInput& input) {
   const ImageAnalysis& analysis = input.analysis;
   const AttentionMaps& maps = analysis.maps;
   const auto& layout = maps.layout;
   const GridSize grid = layout.grid;
   Json json;
-  json["title"] = answer_text(model_of(input), analysis);
-  json["subtitle"] = std::filesystem::path(analysis.file).filename().string() + ", " +
-                     model_of(input) + ", " + std::to_string(grid.rows) + " x " +
-                     std::to_string(grid.cols) + " patches, " + std::to_string(maps.layers) +
-                     " layers of " + std::to_string(maps.heads) + " heads";
+  json["title"] = answer_text(input.model, analysis, input.answers);
+  json["subtitle"] = std::filesystem::path(analysis.file).filename().string() + ", " + input.model +
+                     ", " + std::to_string(grid.rows) + " x " + std::to_string(grid.cols) +
+                     " patches, " + std::to_string(maps.layers) + " layers of " +
+                     std::to_string(maps.heads) + " heads";
   json["layers"] = maps.layers;
   json["heads_per_layer"] = maps.heads;
   json["rows"] = grid.rows;
@@ -96,7 +92,7 @@ Json facts(const ExplorerInput& input) {
   json["query"] = query_name(interpret::default_query(input.classifier.config()));
   json["colormaps"] = colormaps();
   json["answers"] = Json::array();
-  for (const Prediction& p : analysis.predictions)
+  for (const Prediction& p : input.answers)
     json["answers"].push_back({{"label", p.label}, {"probability", rounded(p.probability, 1e-5)}});
   json["relevance"] = Json::array();
   for (const ClassRelevance& one : input.relevance)
@@ -139,7 +135,7 @@ std::string filled(std::string_view page,
 }  // namespace
 
 std::string explorer_page(const ExplorerInput& input) {
-  const std::string title = answer_text(model_of(input), input.analysis);
+  const std::string title = answer_text(input.model, input.analysis, input.answers);
   return filled(kExplorerPage, {{"TITLE", html_escaped(title)},
                                 {"STYLE", std::string(kExplorerStyle)},
                                 {"PHOTO", base64(encode_picture(input.analysis.view, ".jpg"))},

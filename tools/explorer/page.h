@@ -1,26 +1,23 @@
 /// One image's attention as an interactive page: self-contained, no network.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
-#include "tools/explorer/image_analysis.h"
+#include "tools/analysis/image_analysis.h"
+#include "tools/analysis/relevance.h"
 
 namespace vit::tools {
-
-/// The relevance of a class.
-struct ClassRelevance {
-  std::string label;
-  std::vector<float> tokens;
-};
 
 struct ExplorerInput {
   const Classifier& classifier;
   const ImageAnalysis& analysis;
+  const std::string& model;  ///< its name
+  std::span<const Prediction> answers;
   /// For the first answers, in their order; may be shorter than those, or empty.
   std::vector<ClassRelevance> relevance;
   bool compare = false;  ///< their maps are also shown side by side; always where classes are words
-  std::string model = {};  ///< its name; empty: that of its architecture
 };
 
 std::string explorer_page(const ExplorerInput& input);

@@ -46,7 +46,8 @@ void add_options(cxxopts::Options& options) {
   options.add_options(
       "", {
               {"m,model", kModelHelp, text(), "MODEL"},
-              {"images", "a folder of images, or one image", text(), "PATH"},
+              {"images", "a folder of images, one image, or - for one on standard input", text(),
+               "PATH"},
               {"o,output",
                ".csv, .json, .png, .svg or .pdf (plots) or .html (report) (default: a table)",
                text(), "OUT"},
@@ -70,6 +71,7 @@ OutputKind kind_of(const std::string& output) {
                                                {".html", kPage},
                                                {".png", kPicture},
                                                {".jpg", kPicture},
+                                               {".jpeg", kPicture},
                                                {".svg", kPicture},
                                                {".pdf", kPicture}});
 }
@@ -80,6 +82,7 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   settings.model.model = split_model(arguments, 0).model;
   if (!arguments.count("images")) fail_usage("no images given, expected --images FOLDER");
   settings.images = {arguments["images"].as<std::string>()};
+  check_standard_input(settings.images);
   if (arguments.count("output")) settings.output = arguments["output"].as<std::string>();
   if (!settings.output.empty()) kind_of(settings.output);  // refuses other names
   if (arguments.count("limit"))
@@ -110,8 +113,14 @@ interpret::AttentionMaps capture_named(Runner& runner, const std::string& file) 
 }
 
 void inspect_image(Inspection& inspection, Runner& runner, const std::string& file, bool measure) {
-  runner.prepare(patch::read_image(file, inspection.decoding));
-  const interpret::AttentionMaps maps = capture_named(runner, file);
+  const patch::Image image = read_image_input(file, inspection.decoding);
+  if (!image.damage.empty()) {
+    const std::lock_guard lock(inspection.mutex);
+    inspection.line.clear();
+    say_damage(file, image);
+  }
+  runner.prepare(image);
+  const interpret::AttentionMaps maps = capture_named(runner, shown_name(file));
   const interpret::AttentionMeasures measures = interpret::measure_attention(maps);
   std::vector<interpret::HeadEffect> effects;
   std::vector<double> estimates;

@@ -110,10 +110,17 @@ constexpr std::array<Column, 10> kColumns{{
     {"notes", "dead: no output depends on it; like 3:1: attends as head 1 of layer 3 does", true},
 }};
 
-std::string cell(const char* format, double value, bool known = true) {
+std::string cell(double value, const std::string& shown, bool known = true) {
   if (!known) return "<td>–</td>";
-  return "<td data-value=\"" + formatted("%.9g", value) + "\">" + formatted(format, value) +
-         "</td>";
+  return "<td data-value=\"" + formatted("%.9g", value) + "\">" + shown + "</td>";
+}
+
+std::string cell(const char* format, double value, bool known = true) {
+  return cell(value, formatted(format, value), known);
+}
+
+std::string share_cell(double share, bool known = true) {
+  return cell(share, format_percent(share, 1), known);
 }
 
 std::string row_html(const HeadReport& report, const interpret::HeadSummary& head) {
@@ -121,11 +128,10 @@ std::string row_html(const HeadReport& report, const interpret::HeadSummary& hea
   const double order = static_cast<double>(head.id.layer * report.heads + head.id.head);
   std::string html = std::string("<tr") + (head.dead ? " class=\"dead\"" : "") + ">";
   html += "<td data-value=\"" + formatted("%g", order) + "\">" + head_name(head.id) + "</td>";
-  html += cell("%.1f", head.distance) + cell("%.2f", head.entropy) +
-          cell("%.1f %%", 100.0 * head.prefix_mass);
+  html += cell("%.1f", head.distance) + cell("%.2f", head.entropy) + share_cell(head.prefix_mass);
   html += "<td class=\"left\">" + html_escaped(interpret::describe(head.pattern, report.layout)) +
           "</td>" + cell("%.2f", head.pattern.score);
-  html += cell("%.4f", head.divergence, measured) + cell("%.1f %%", 100.0 * head.flips, measured) +
+  html += cell("%.4f", head.divergence, measured) + share_cell(head.flips, measured) +
           cell("%.4f", head.estimate, report.estimated != 0);
   return html + "<td class=\"left\">" + notes_on(report, head) + "</td></tr>\n";
 }
@@ -214,17 +220,19 @@ std::string counted(size_t count, const char* noun) {
 std::string heads_page(const NamedReport& named, const std::vector<std::string>& matrices) {
   const HeadReport& report = named.report;
   const std::string model = html_escaped(printable(named.model));
-  return "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>" +
-         model + ": heads</title>\n<style>" + std::string(kStyle) + "</style>\n<main>\n<h1>" +
-         model + "</h1>\n<p>" + counted(report.layers, "layer") + " of " +
-         counted(report.heads, "head") + " over " + counted(report.images, "image") +
-         (report.disabled_images == 0
-              ? std::string("; importance was not measured")
-              : "; importance measured on " + std::to_string(report.disabled_images) +
-                    " of them by disabling each head") +
-         "</p>\n" + plots_html(report) + matrices_html(report, matrices) + table_html(report) +
-         "</main>\n<script>" + std::string(kScript) + "</script>\n</html>\n";
+  const std::string importance = report.disabled_images == 0
+                                     ? std::string("; importance was not measured")
+                                     : "; importance measured on " +
+                                           std::to_string(report.disabled_images) +
+                                           " of them by disabling each head";
+  return html_page({.title = model + ": heads",
+                    .style = kStyle,
+                    .body = "<h1>" + model + "</h1>\n<p>" + counted(report.layers, "layer") +
+                            " of " + counted(report.heads, "head") + " over " +
+                            counted(report.images, "image") + importance + "</p>\n" +
+                            plots_html(report) + matrices_html(report, matrices) +
+                            table_html(report),
+                    .script = kScript});
 }
 
 }  // namespace vit::tools

@@ -13,10 +13,6 @@ using interpret::HeadSummary;
 
 constexpr size_t kPatternWidth = 20;
 
-std::string padded(const std::string& text, size_t width) {
-  return text.size() >= width ? text : std::string(width - text.size(), ' ') + text;
-}
-
 /// Importance is empty if it was not measured.
 std::string measured(size_t images, const char* format, double value) {
   return images == 0 ? "-" : formatted(format, value);
@@ -27,10 +23,10 @@ std::string table_line(const HeadReport& report, const HeadSummary& head) {
   std::string line = padded(head_name(head.id), 6);
   line += padded(formatted("%.1f", head.distance), 11);
   line += padded(formatted("%.2f", head.entropy), 9);
-  line += padded(formatted("%.1f%%", 100.0 * head.prefix_mass), 9);
+  line += padded(format_percent(head.prefix_mass, 1), 9);
   line += "  " + fit(pattern, kPatternWidth) + padded(formatted("%.2f", head.pattern.score), 5);
   line += padded(measured(report.disabled_images, "%.4f", head.divergence), 10);
-  line += padded(measured(report.disabled_images, "%.1f%%", 100.0 * head.flips), 8);
+  line += padded(report.disabled_images == 0 ? "-" : format_percent(head.flips, 1), 8);
   line += padded(measured(report.estimated, "%.4f", head.estimate), 10);
   const std::string notes = notes_on(report, head);
   return line + (notes.empty() ? "" : "  " + notes) + "\n";

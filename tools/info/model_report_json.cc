@@ -1,79 +1,82 @@
+#include <string>
+#include <string_view>
+#include <type_traits>
+
 #include "tools/info/model_report.h"
 #include "tools/output/json.h"
+#include "weights/configs/config_fields.h"
 
 namespace vit::tools {
 namespace {
 
+/// Adds the fields of a part of a configuration. What the part's own name says is left out of their
+/// names: "rotary_offset" is "offset" in "rotary".
+class FieldsOf {
+ public:
+  FieldsOf(std::string_view part, Json& json) : part_(part), json_(json) {}
+
+  template <typename T>
+  void operator()(std::string_view name, const T& value) const {
+    if (name == part_) name = "kind";
+    if (!part_.empty() && name.starts_with(part_)) name.remove_prefix(part_.size() + 1);
+    json_[std::string(name)] = as_json(value);
+  }
+  template <typename T>
+  void unless_usual(std::string_view name, const T& value, const T& = {}) const {
+    (*this)(name, value);
+  }
+
+ private:
+  template <typename T>
+  static Json as_json(const T& value) {
+    if constexpr (std::is_enum_v<T>)
+      return to_string(value);
+    else
+      return value;
+  }
+  static Json as_json(const GridSize& grid) { return {grid.rows, grid.cols}; }
+  static Json as_json(const std::vector<PrefixToken>& tokens) {
+    Json list = Json::array();
+    for (const auto token : tokens) list.push_back(to_string(token));
+    return list;
+  }
+
+  std::string_view part_;
+  Json& json_;
+};
+
 Json input_json(const ModelConfig& c) {
-  Json prefix = Json::array();
-  for (const auto token : c.embedding.prefix) prefix.push_back(to_string(token));
   Json json;
   json["image"] = {c.embedding.image_height, c.embedding.image_width};
   json["patch"] = {c.embedding.patch_height, c.embedding.patch_width};
   json["grid"] = {c.embedding.grid().rows, c.embedding.grid().cols};
   json["tokens"] = c.embedding.tokens();
-  json["prefix"] = prefix;
-  json["positions"] = to_string(c.embedding.positions);
-  json["position_grid"] = {c.embedding.position_grid.rows, c.embedding.position_grid.cols};
-  json["position_resampling"] = to_string(c.embedding.position_resampling);
-  return json;
-}
-
-Json rotary_json(const RotaryConfig& rotary) {
-  if (rotary.kind == RotaryKind::kNone) return nullptr;
-  Json json;
-  json["kind"] = to_string(rotary.kind);
-  json["temperature"] = rotary.temperature;
-  json["offset"] = rotary.offset;
-  json["columns_first"] = rotary.columns_first;
-  json["split_halves"] = rotary.split_halves;
-  json["reference"] = {rotary.reference.rows, rotary.reference.cols};
-  json["stored_periods"] = rotary.stored_periods;
-  return json;
-}
-
-Json relative_bias_json(const RelativeBiasConfig& bias) {
-  if (bias.kind == RelativeBiasKind::kNone) return nullptr;
-  Json json;
-  json["kind"] = to_string(bias.kind);
-  json["per_block"] = bias.per_block;
-  json["shared"] = bias.shared;
-  json["hidden"] = bias.hidden;
-  json["grid"] = {bias.grid.rows, bias.grid.cols};
-  json["resampling"] = to_string(bias.resampling);
+  weights::visit_tokens(c, FieldsOf("", json));
+  // Said by the report and by the pairs above.
+  for (const auto* name :
+       {"architecture", "image_height", "image_width", "patch_height", "patch_width"})
+    json.erase(name);
   return json;
 }
 
 Json encoder_json(const ModelConfig& c) {
-  Json json;
-  json["width"] = c.encoder.width;
-  json["depth"] = c.encoder.depth;
-  json["branches"] = c.encoder.branches;
-  json["heads"] = c.encoder.heads;
-  json["key_value_heads"] = c.encoder.key_value_heads;
-  json["mlp_width"] = c.encoder.mlp_width;
-  json["gated_mlp"] = c.encoder.gated_mlp;
-  json["activation"] = to_string(c.encoder.activation);
-  json["block"] = to_string(c.encoder.block);
-  json["attention"] = to_string(c.encoder.attention);
-  json["norm"] = to_string(c.encoder.norm);
-  json["norm_eps"] = c.encoder.norm_eps;
-  json["qk_norm"] = c.encoder.qk_norm;
-  json["layer_scale"] = c.encoder.layer_scale;
-  json["rotary"] = rotary_json(c.encoder.rotary);
-  json["relative_bias"] = relative_bias_json(c.encoder.relative_bias);
+  Json json, rotary, bias;
+  weights::visit_encoder(c, FieldsOf("", json));
+  if (c.encoder.rotary.kind != RotaryKind::kNone)
+    weights::visit_rotary(c, FieldsOf("rotary", rotary));
+  if (c.encoder.relative_bias.kind != RelativeBiasKind::kNone)
+    weights::visit_relative_bias(c, FieldsOf("relative_bias", bias));
+  json["rotary"] = std::move(rotary);
+  json["relative_bias"] = std::move(bias);
   return json;
 }
 
 Json head_json(const ModelConfig& c) {
   Json json;
-  json["pooling"] = to_string(c.head.pooling);
-  json["pooled_layers"] = c.head.pooled_layers;
-  json["class_layers"] = c.head.class_layers;
-  json["classes"] = c.head.classes;
+  weights::visit_head(c, FieldsOf("", json));
   json["outputs"] = c.outputs();
-  json["distilled"] = c.head.distilled_head;
-  json["multi_label"] = c.head.multi_label;
+  json["distilled"] = c.head.distilled_head;  // its name in earlier versions
+  json.erase("distilled_head");
   return json;
 }
 

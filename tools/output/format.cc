@@ -18,8 +18,11 @@ std::string format_bytes(std::uint64_t bytes) {
   return formatted("%.2f GB", value / 1e9);
 }
 
-std::string format_percent(std::optional<double> share) {
-  return share ? formatted("%.2f %%", 100.0 * *share) : "–";
+std::string format_percent(std::optional<double> share, int digits) {
+  if (!share) return "–";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f %%", digits, 100.0 * *share);
+  return text;
 }
 
 std::string format_time(double seconds) {

@@ -3,6 +3,7 @@
 #include <cctype>
 
 namespace vit::tools {
+
 std::string html_escaped(std::string_view text) {
   std::string html;
   for (const char c : text) {
@@ -37,6 +38,16 @@ std::string url_escaped(std::string_view name) {
       url += {'%', kHexDigits[byte >> 4], kHexDigits[byte & 15]};
   }
   return url;
+}
+
+std::string html_page(const HtmlPage& page) {
+  std::string html =
+      "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>" +
+      page.title + "</title>\n<style>";
+  html.append(page.style).append("</style>\n<main>\n").append(page.body).append("</main>\n");
+  if (!page.script.empty()) html.append("<script>").append(page.script).append("</script>\n");
+  return html + "</html>\n";
 }
 
 }  // namespace vit::tools

@@ -9,6 +9,7 @@
 namespace vit::tools {
 namespace {
 
+constexpr size_t kShareWidth = 8;  // "100.00 %"
 constexpr std::string_view kBold = "\x1b[1m", kDim = "\x1b[2m", kCyan = "\x1b[36m";
 
 std::string coloured(std::string_view colour, std::string text, const TextStyle& style) {
@@ -42,7 +43,8 @@ std::string bar(float fraction, size_t width) {
 std::string to_text(const ImageResult& result, const TextStyle& style) {
   const size_t bar_width = style.columns >= 60 ? 20 : 10;
   const size_t rank_width = std::to_string(result.predictions.size()).size();
-  const size_t around_label = 2 + rank_width + 2 + 2 + 7 + (style.logits ? 12 : 0) + 2 + bar_width;
+  const size_t around_label =
+      2 + rank_width + 2 + 2 + kShareWidth + (style.logits ? 12 : 0) + 2 + bar_width;
   const size_t room = std::max<size_t>(style.columns, around_label + 8) - around_label;
   const size_t widest = widest_label(result.predictions);
   const size_t label_width = style.whole_labels ? widest : std::min(widest, room);
@@ -55,7 +57,7 @@ std::string to_text(const ImageResult& result, const TextStyle& style) {
     const auto rank = std::to_string(i + 1);
     text += "  " + coloured(kDim, std::string(rank_width - rank.size(), ' ') + rank, style);
     text += "  " + fit(printable(p.label), label_width);
-    text += "  " + formatted("%6.2f%%", 100.0 * static_cast<double>(p.probability));
+    text += "  " + padded(format_percent(p.probability), kShareWidth);
     if (style.logits)
       text += "  " + formatted("%10.4f", static_cast<double>(result.logits.at(p.index)));
     const std::string drawn = bar(p.probability, bar_width);

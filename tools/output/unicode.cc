@@ -115,4 +115,9 @@ std::string fit(std::string_view text, size_t width) {
   return result + "…" + std::string(width - used - 1, ' ');
 }
 
+std::string padded(std::string_view text, size_t width) {
+  const size_t own = display_width(text);
+  return std::string(own < width ? width - own : 0, ' ').append(text);
+}
+
 }  // namespace vit::tools

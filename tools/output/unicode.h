@@ -23,4 +23,7 @@ size_t display_width(std::string_view text);
 /// Exactly `width` columns: filled up with blanks, or cut with "…" at the end.
 std::string fit(std::string_view text, size_t width);
 
+/// At least `width` columns: blanks, then the text.
+std::string padded(std::string_view text, size_t width);
+
 }  // namespace vit::tools

@@ -26,8 +26,7 @@ constexpr size_t kGuesses = 2;
 std::string guesses_text(std::span<const Prediction> best) {
   std::string text;
   for (const auto& guess : best.first(std::min(kGuesses, best.size())))
-    text += (text.empty() ? "" : ", ") + guess.label + " " +
-            formatted("%.0f %%", 100.0 * double{guess.probability});
+    text += (text.empty() ? "" : ", ") + guess.label + " " + format_percent(guess.probability, 0);
   return text;
 }
 

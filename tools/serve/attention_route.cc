@@ -1,11 +1,11 @@
 /// POST /v1/attention: a picture, the explorer, or its numbers.
 #include <memory>
 
-#include "tools/attention/explainer.h"
-#include "tools/attention/maps.h"
-#include "tools/attention/picture.h"
+#include "tools/analysis/maps.h"
+#include "tools/analysis/picture.h"
+#include "tools/analysis/relevance.h"
+#include "tools/cli/class_names.h"
 #include "tools/cli/gradient_model.h"
-#include "tools/cli/usage_error.h"
 #include "tools/draw/canvas.h"
 #include "tools/explorer/page.h"
 #include "tools/serve/routes.h"
@@ -78,23 +78,20 @@ MapSettings read_map(const Request& request, const Json& fields) {
     if (!map.head) fail_request(400, "'head' is '", *text, "', expected a number from 0");
   }
   if (const auto text = given("query")) {
-    try {
-      map.query = parse_query(*text);
-    } catch (const UsageError&) {
+    map.query = to_query(*text);
+    if (!map.query)
       fail_request(400, "'query' is '", *text,
                    "', expected cls, distillation, register:N, mean, pool, ROW,COL or x:PX,y:PX");
-    }
   }
   return map;
 }
 
 Reply picture(const ServedModel& model, const ImageAnalysis& analysis, const Look& work) {
-  const bool relevance = work.method == MapMethod::kRelevance;
-  const Explainer* explainer = relevance ? &model.explainer() : nullptr;
   try {
-    MapSettings map = work.map;
-    if (relevance) map.classes = find_classes(model.classifier, work.targets);
-    const MapSheet sheet = make_maps(model.classifier, analysis, work.method, map, explainer);
+    RelevanceTargets targets;
+    if (work.method == MapMethod::kRelevance)
+      targets = {&model.network(), find_classes(model.classifier, work.targets)};
+    const MapSheet sheet = make_maps(model.classifier, analysis, work.method, work.map, targets);
     return {.body = encode_picture(draw_maps(model.name, analysis, sheet, {}), ".png"),
             .content_type = "image/png"};
   } catch (const Error& error) {
@@ -109,10 +106,14 @@ void draw(const ServedModel& model, Runner& runner, const patch::Image& image, L
     work.reply = picture(model, analysis, work);
     return;
   }
-  const ExplorerInput explorer{
-      model.classifier, analysis,
-      explains(model) ? relevance_of_answers(model.classifier, model.explainer(), analysis)
-                      : std::vector<ClassRelevance>()};
+  ExplorerInput explorer{.classifier = model.classifier,
+                         .analysis = analysis,
+                         .model = model.name,
+                         .answers = analysis.predictions,
+                         .relevance = {}};
+  if (explains(model))
+    explorer.relevance =
+        relevance_of_answers(model.classifier, model.network(), analysis, analysis.predictions);
   if (work.form == Form::kPage)
     work.reply = {.body = explorer_page(explorer), .content_type = "text/html; charset=utf-8"};
   else

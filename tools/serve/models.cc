@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "tools/cli/gradient_model.h"
 #include "tools/cli/pull_advice.h"
 #include "tools/serve/status_error.h"
 #include "vit/model/word_classes.h"
@@ -47,11 +48,12 @@ const Words& ServedModel::need_words() const {
   return *words_;
 }
 
-const Explainer& ServedModel::explainer() const {
+const gradient::Network<float>& ServedModel::network() const {
   std::call_once(once_, [&] {
-    explainer_ = std::make_unique<const Explainer>(load_network(settings_, classifier));
+    network_ =
+        std::make_unique<const gradient::Network<float>>(load_network(settings_, classifier));
   });
-  return *explainer_;
+  return *network_;
 }
 
 std::shared_ptr<const ServedModel> ServedModel::with_labels(

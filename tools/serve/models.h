@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/attention/explainer.h"
 #include "tools/cli/model_options.h"
 #include "tools/serve/words.h"
+#include "vit/gradient/network.h"
 #include "vit/model/classifier.h"
 
 namespace vit::tools::serve {
@@ -30,8 +30,8 @@ class ServedModel {
   const Words& need_words() const;
   const std::string& why_no_words() const { return no_words_; }
 
-  /// Reads the weights once more when it is first needed.
-  const Explainer& explainer() const;
+  /// For class relevance. Reads the weights once more when it is first needed.
+  const gradient::Network<float>& network() const;
 
   /// This model with labels as its classes, as --labels makes it. Reads the weights again, unless
   /// these labels were the last. Throws a StatusError: as need_words(), or 400 for wrong labels.
@@ -43,7 +43,7 @@ class ServedModel {
   std::unique_ptr<const Words> words_;
   std::string no_words_;  ///< why it reads no text
   mutable std::once_flag once_;
-  mutable std::unique_ptr<const Explainer> explainer_;
+  mutable std::unique_ptr<const gradient::Network<float>> network_;
   mutable std::mutex mutex_;
   mutable std::vector<text::WordLabel> last_labels_;
   mutable std::shared_ptr<const ServedModel> labelled_;

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "tools/attention/picture.h"
+#include "tools/analysis/picture.h"
 #include "tools/draw/heatmap.h"
 
 namespace vit::tools {
@@ -34,13 +34,13 @@ TEST(ColourScale, RolloutStartsAtItsSmallestNumberAndAttentionAtZero) {
   const std::vector<float> patches{0.5f, 0.6f, 0.9f};
   LookSettings look;
   look.clip_percentile = 100.0;
-  const ColourScale rollout = scale_for(patches, {"rollout", "mean", {}}, look);
+  const ColourScale rollout = scale_for(patches, MapMethod::kRollout, look);
   EXPECT_FLOAT_EQ(static_cast<float>(rollout.low), 0.5f);
   EXPECT_FLOAT_EQ(static_cast<float>(rollout.high), 0.9f);
-  EXPECT_EQ(scale_for(patches, {"layer 3", "mean", {}}, look).low, 0.0);
+  EXPECT_EQ(scale_for(patches, MapMethod::kAttention, look).low, 0.0);
   // All equal: the first colour, no division by 0.
   const std::vector<float> flat(4, 0.25f);
-  const ColourScale level = scale_for(flat, {"rollout", "mean", {}}, look);
+  const ColourScale level = scale_for(flat, MapMethod::kRollout, look);
   EXPECT_EQ(level.place(0.25), 0.0);
 }
 
@@ -56,7 +56,7 @@ TEST(HeatMap, EveryNumberHasAColourOfThePalette) {
   EXPECT_EQ(cells.width, 6u);
   LookSettings look;
   look.threshold = 0.5;
-  const ColourScale of_map = scale_for(numbers, {"rollout", "mean", {}}, look);
+  const ColourScale of_map = scale_for(numbers, MapMethod::kRollout, look);
   const Image drawn = overlay(cells, numbers, {2, 2}, {.scale = of_map});
   Picture bar{blank(kBarWidth, 60)};
   for (const double high : {1.0, static_cast<double>(infinite), static_cast<double>(nan)})

@@ -39,6 +39,15 @@ TEST(Raw, WritesNumPyFiles) {
   EXPECT_EQ(bytes.size(), 10 + length + 24);
 }
 
+TEST(HtmlPage, HasAScriptOnlyWhereThereIsOne) {
+  EXPECT_EQ(html_page({.title = "a &amp; b", .style = "p{}", .body = "<p>c</p>\n"}),
+            "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+            "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+            "<title>a &amp; b</title>\n<style>p{}</style>\n<main>\n<p>c</p>\n</main>\n</html>\n");
+  EXPECT_THAT(html_page({.title = "a", .style = "", .body = "", .script = "f();"}),
+              HasSubstr("</main>\n<script>f();</script>\n</html>\n"));
+}
+
 TEST(IndexPage, KeepsNamesFromBecomingHtml) {
   EXPECT_EQ(html_escaped("<a href=\"x\">&"), "&lt;a href=&quot;x&quot;&gt;&amp;");
   EXPECT_EQ(url_escaped("a b#\"c.png"), "a%20b%23%22c.png");

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "patch/image/image.h"
+#include "tests/support/paths.h"
 #include "tests/tools/subprocess.h"
 #include "vit/interpret/head_effects.h"
 
@@ -38,7 +40,7 @@ TEST(Heads, PrintsATableOfEveryHead) {
 
 TEST(Heads, WritesEveryFormat) {
   const Folder folder;
-  for (const auto* name : {"h.csv", "h.json", "h.png", "h.svg", "h.pdf", "h.html"})
+  for (const auto* name : {"h.csv", "h.json", "h.png", "h.jpeg", "h.svg", "h.pdf", "h.html"})
     EXPECT_EQ(heads("timm_vit", {"-o", folder.path(name)}).status, 0) << name;
   const std::string csv = read_file(folder.path("h.csv"));
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 7);
@@ -52,6 +54,37 @@ TEST(Heads, WritesEveryFormat) {
   for (const auto* part : {"<table>", "<main>", "aria-label=\"Pattern of each head",
                            "alt=\"Mean attention of head 1:2, ", "<dt>KL without</dt><dd>"})
     EXPECT_THAT(page, HasSubstr(part));
+}
+
+TEST(Heads, ReadsAnImageAsOtherCommandsDo) {
+  const Folder folder;
+  const std::string model = golden("timm_vit"), image = golden_image("timm_vit");
+  const std::string expected = run({"heads", model, "--images", image}).out;
+  const Finished piped =
+      run(Call{.arguments = {"heads", model, "--images", "-"}, .input = read_file(image)});
+  EXPECT_EQ(piped.status, 0) << piped.err;
+  EXPECT_EQ(piped.out, expected);
+
+  const std::string archive = folder.path("photos.tar");
+  ASSERT_EQ(run(Call{.arguments = {"-cf", archive, "-C", fs::path(image).parent_path(),
+                                   fs::path(image).filename()},
+                     .program = "tar"})
+                .status,
+            0);
+  const std::string member = archive + "/" + fs::path(image).filename().string();
+  const Finished packed = run({"heads", model, "--images", member});
+  EXPECT_EQ(packed.status, 0) << packed.err;
+  EXPECT_EQ(packed.out, expected);
+}
+
+TEST(Heads, SaysThatAnImageIsDamaged) {
+  const Folder folder;
+  const std::string half = folder.path("half.jpg");
+  const std::string whole = read_file(test::source_dir() / "tools/pictures/results.jpg");
+  std::ofstream(half, std::ios::binary) << whole.substr(0, whole.size() / 2);
+  const Finished finished = run({"heads", golden("timm_vit"), "--images", half});
+  EXPECT_EQ(finished.status, 0);
+  EXPECT_THAT(finished.err, HasSubstr(half + ": damaged: the data ends after "));
 }
 
 TEST(Heads, MeasuresNothingWhenAskedNotTo) {

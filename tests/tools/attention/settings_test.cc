@@ -26,18 +26,16 @@ AttentionSettings parsed(std::vector<const char*> arguments) {
 }
 
 TEST(AttentionSettings, ReadEveryKindOfQuery) {
-  EXPECT_EQ(parse_query("cls").kind, QueryKind::kClass);
-  EXPECT_EQ(parse_query("distillation").kind, QueryKind::kDistillation);
-  EXPECT_EQ(parse_query("register:3"),
-            (interpret::Query{.kind = QueryKind::kRegister, .index = 3}));
-  EXPECT_EQ(parse_query("2,13"),
-            (interpret::Query{.kind = QueryKind::kPatch, .row = 2, .col = 13}));
-  EXPECT_EQ(parse_query("x:10,y:20.5"),
-            (interpret::Query{.kind = QueryKind::kPixel, .x = 10.0, .y = 20.5}));
-  EXPECT_EQ(parse_query("mean").kind, QueryKind::kMean);
-  EXPECT_EQ(parse_query("pool").kind, QueryKind::kPool);
+  using interpret::Query;
+  EXPECT_EQ(to_query("cls"), Query{.kind = QueryKind::kClass});
+  EXPECT_EQ(to_query("distillation"), Query{.kind = QueryKind::kDistillation});
+  EXPECT_EQ(to_query("register:3"), (Query{.kind = QueryKind::kRegister, .index = 3}));
+  EXPECT_EQ(to_query("2,13"), (Query{.kind = QueryKind::kPatch, .row = 2, .col = 13}));
+  EXPECT_EQ(to_query("x:10,y:20.5"), (Query{.kind = QueryKind::kPixel, .x = 10.0, .y = 20.5}));
+  EXPECT_EQ(to_query("mean"), Query{.kind = QueryKind::kMean});
+  EXPECT_EQ(to_query("pool"), Query{.kind = QueryKind::kPool});
   for (const auto* bad : {"", "CLS", "register:", "register:-1", "1,", "1,2,3", "x:1", "x:1,2"})
-    EXPECT_THROW(parse_query(bad), UsageError) << bad;
+    EXPECT_FALSE(to_query(bad)) << bad;
 }
 
 TEST(AttentionSettings, ChooseLayersAndHeads) {
@@ -51,16 +49,25 @@ TEST(AttentionSettings, ChooseLayersAndHeads) {
   EXPECT_EQ(parsed({"--threshold", "0.6"}).look.threshold, 0.6);
 }
 
-TEST(AttentionSettings, LeaveTheMethodOpenWhereNothingIsAskedFor) {
-  EXPECT_EQ(parsed({}).method, std::nullopt);
-  EXPECT_EQ(parsed({"--alpha", "0.5"}).method, std::nullopt);
-  EXPECT_EQ(parsed({"--head-fusion", "max"}).method, std::nullopt);
-  EXPECT_EQ(parsed({"--start-layer", "3"}).method, std::nullopt);
-  EXPECT_EQ(parsed({"--layer", "3"}).method, MapMethod::kAttention);
-  EXPECT_EQ(parsed({"--method", "attention"}).method, MapMethod::kAttention);
-  EXPECT_EQ(parsed({"--method", "rollout"}).method, MapMethod::kRollout);
-  EXPECT_EQ(parsed({"--grid"}).method, MapMethod::kAttention);
-  EXPECT_EQ(parsed({"--class", "cat"}).method, MapMethod::kRelevance);
+TEST(AttentionSettings, LeaveTheViewOpenWhereNothingIsAskedFor) {
+  for (const std::vector<const char*>& given : {std::vector<const char*>{},
+                                                {"--alpha", "0.5"},
+                                                {"--head-fusion", "max"},
+                                                {"--start-layer", "3"}}) {
+    EXPECT_EQ(parsed(given).view, View::kRelevance);
+    EXPECT_TRUE(parsed(given).by_default);
+  }
+  const auto chosen = [](const std::vector<const char*>& given) {
+    const AttentionSettings settings = parsed(given);
+    EXPECT_FALSE(settings.by_default);
+    return settings.view;
+  };
+  EXPECT_EQ(chosen({"--layer", "3"}), View::kAttention);
+  EXPECT_EQ(chosen({"--method", "attention"}), View::kAttention);
+  EXPECT_EQ(chosen({"--method", "rollout"}), View::kRollout);
+  EXPECT_EQ(chosen({"--grid"}), View::kGrid);
+  EXPECT_EQ(chosen({"--matrix"}), View::kMatrix);
+  EXPECT_EQ(chosen({"--class", "cat"}), View::kRelevance);
 }
 
 TEST(AttentionSettings, SayWhatIsWrong) {
@@ -77,6 +84,9 @@ TEST(AttentionSettings, SayWhatIsWrong) {
   EXPECT_EQ(message_of({"-m", "m", "-o", "a.png", "a.jpg", "--layer", "x"}),
             "option '--layer' got 'x', expected a number from 0, a negative one from the last, or "
             "all");
+  EXPECT_EQ(message_of({"-m", "m", "-o", "a.png", "a.jpg", "--query", "CLS"}),
+            "option '--query' got 'CLS', expected cls, distillation, register:N, mean, pool, "
+            "ROW,COL of the patch grid or x:PX,y:PX of the image");
   EXPECT_EQ(message_of({"-m", "m", "-o", "a.png", "a.jpg", "--threshold", "2"}),
             "option '--threshold' got '2', expected a number from 0 to 1");
   EXPECT_EQ(message_of({"-m", "m", "-o", "a.png", "a.jpg", "--grid", "--matrix"}),

@@ -233,7 +233,7 @@ TEST(Progress, SaysHowFarHowFastAndHowLong) {
   EXPECT_EQ(progress_text(state), "1,500 of 1,001,500 rows, 100.0 images/s, 2:46:40 left");
   state.total = 3000;
   EXPECT_EQ(progress_bar(state, 100),
-            " 50% ██████████            1,500 of 3,000 rows, 100.0 images/s, 0:15 left");
+            " 50 % ██████████            1,500 of 3,000 rows, 100.0 images/s, 0:15 left");
   for (const size_t columns : {10u, 39u, 40u, 60u, 80u})
     EXPECT_LT(progress_bar(state, columns).size(), 3 * columns);
 }

@@ -42,6 +42,14 @@ TEST(ServeAttention, GivesThePicturesAndPagesOfVitAttention) {
   EXPECT_THAT(page.body, HasSubstr(numbers["photo"].get<std::string>()));
 }
 
+TEST(ServeAttention, NamesTheModelInItsPageAsInItsPictures) {
+  const Served served({"-m", "birds=" + golden("timm_vit")});
+  const std::string bytes = read_file(golden_image("timm_vit"));
+  EXPECT_THAT(served.post("/v1/attention?format=html", bytes).body, HasSubstr(", birds, 4 x 4"));
+  const Json numbers = Json::parse(served.post("/v1/attention?format=json", bytes).body);
+  EXPECT_THAT(numbers["facts"]["subtitle"].get<std::string>(), HasSubstr(", birds, 4 x 4"));
+}
+
 TEST(ServeAttention, LooksForLabelsInWords) {
   const std::string model = two_towers(), image = golden_image("hf_vit");
   const Served served({"-m", model});

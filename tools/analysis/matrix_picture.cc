@@ -2,7 +2,7 @@
 #include <cmath>
 #include <span>
 
-#include "tools/attention/picture.h"
+#include "tools/analysis/picture.h"
 #include "tools/output/format.h"
 
 namespace vit::tools {

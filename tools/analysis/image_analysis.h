@@ -18,7 +18,8 @@ struct ImageAnalysis {
   Image view;                 ///< the part that the model saw, enlarged
   Matrix patches;             ///< [N, 3·P·P], the input of the model
   interpret::AttentionMaps maps;
-  std::vector<Prediction> predictions;  ///< the five first; none without a classifier
+  std::vector<float> probabilities;     ///< of all classes; none without a classifier
+  std::vector<Prediction> predictions;  ///< the five first
 };
 
 /// The grid's part of the recipe's crop, made from the original image at a whole multiple of the
@@ -31,11 +32,15 @@ ImageAnalysis analyze_decoded(const Classifier& classifier, Runner& runner, cons
 ImageAnalysis analyze_image(const Classifier& classifier, const std::string& file,
                             const patch::DecodeOptions& options);
 
-/// Makes these classes the predictions, the most probable one first.
-void keep_classes(const Classifier& classifier, std::span<const size_t> classes,
-                  ImageAnalysis& analysis);
+/// The predictions of these classes, the most probable one first.
+std::vector<Prediction> predictions_among(std::span<const size_t> classes,
+                                          const Classifier& classifier,
+                                          const ImageAnalysis& analysis);
 
-/// "macaw 97.3%", or the model's name if it has no classifier.
+/// The first of the answers, "macaw  97.3 %"; "FILE: features of MODEL" if there are none.
+std::string answer_text(const std::string& model, const ImageAnalysis& analysis,
+                        std::span<const Prediction> answers);
+/// Of the model's own answers.
 std::string answer_text(const std::string& model, const ImageAnalysis& analysis);
 
 }  // namespace vit::tools

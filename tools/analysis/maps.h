@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/attention/settings.h"
-#include "tools/explorer/image_analysis.h"
+#include "tools/analysis/image_analysis.h"
+#include "tools/analysis/map_settings.h"
+#include "vit/gradient/network.h"
 
 namespace vit::tools {
 
@@ -20,16 +21,20 @@ struct TokenMap {
 
 /// The maps of one image, in rows: a row per layer, a column per head.
 struct MapSheet {
+  MapMethod method = MapMethod::kAttention;
   interpret::Query query;
   std::vector<std::vector<TokenMap>> rows;
 };
 
-class Explainer;
+/// What a map of relevance explains.
+struct RelevanceTargets {
+  const gradient::Network<float>* network = nullptr;  ///< of the same model; other maps need none
+  std::vector<size_t> classes{};                      ///< empty: the first answer
+};
 
 /// Throws an Error that lists the existing layers, heads or tokens if a chosen one does not exist.
-/// Only relevance needs the explainer.
 MapSheet make_maps(const Classifier& classifier, const ImageAnalysis& analysis, MapMethod method,
-                   const MapSettings& settings, const Explainer* explainer);
+                   const MapSettings& settings, const RelevanceTargets& targets);
 
 /// Whole matrices [T, T], chosen in the same way.
 struct TokenMatrix {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tools/attention/maps.h"
+#include "tools/analysis/maps.h"
 #include "tools/draw/heading.h"
 
 namespace vit::tools {
@@ -19,7 +19,6 @@ Picture draw_matrices(const std::string& model, const ImageAnalysis& analysis,
 /// Colours from 0 to the percentile of the patches (prefix tokens do not count).
 ColourScale scale_for(std::span<const float> patches, const LookSettings& look);
 /// The same, but for rollout from the smallest number: it gives some weight to every patch.
-ColourScale scale_for(std::span<const float> patches, const TokenMap& map,
-                      const LookSettings& look);
+ColourScale scale_for(std::span<const float> patches, MapMethod method, const LookSettings& look);
 
 }  // namespace vit::tools

@@ -1,4 +1,4 @@
-#include "tools/attention/picture.h"
+#include "tools/analysis/picture.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -43,7 +43,7 @@ std::string prefix_text(const ImageAnalysis& analysis, const TokenMap& map) {
   if (layout.prefix.empty()) return {};
   const double mass = interpret::prefix_mass(layout, map.tokens);
   const std::string name = layout.prefix.size() == 1 ? "cls" : "prefix tokens";
-  return ", " + name + " keeps " + formatted("%.0f%%", 100.0 * mass);
+  return ", " + name + " keeps " + format_percent(mass, 0);
 }
 
 bool is_clipped(std::span<const float> patches, const ColourScale& scale) {
@@ -51,8 +51,7 @@ bool is_clipped(std::span<const float> patches, const ColourScale& scale) {
 }
 
 std::string said(const Prediction& prediction) {
-  return prediction.label + "  " +
-         formatted("%.1f%%", 100.0 * static_cast<double>(prediction.probability));
+  return prediction.label + "  " + format_percent(prediction.probability, 1);
 }
 
 /// The title of a map of a class is that class, not the model's answer.
@@ -71,8 +70,8 @@ Picture draw_one(const std::string& model, const ImageAnalysis& analysis, const 
   const TokenMap& map = sheet.rows.front().front();
   const Image& view = analysis.view;
   const auto patches = patches_of(analysis, map);
-  const ColourScale scale = scale_for(patches, map, look);
-  const bool relevance = map.layer.starts_with("relevance");
+  const ColourScale scale = scale_for(patches, sheet.method, look);
+  const bool relevance = sheet.method == MapMethod::kRelevance;
 
   Heading heading = heading_of(model, analysis, map);
   heading.detail += ", query " + describe(sheet.query);
@@ -220,7 +219,7 @@ Picture draw_sheet(const std::string& model, const ImageAnalysis& analysis, cons
   for (size_t layer = 0; layer < plan.layers; ++layer)
     for (size_t head = 0; head < sheet.rows[layer].size(); ++head) {
       const TokenMap& map = sheet.rows[layer][head];
-      const ColourScale scale = scale_for(patches_of(analysis, map), map, look);
+      const ColourScale scale = scale_for(patches_of(analysis, map), sheet.method, look);
       Image drawn = draw_overlay(small, analysis, map, scale, look);
       mark_query(drawn, sheet.query, analysis.maps.layout.grid);
       const Box tile = plan.tile(layer, head);
@@ -233,7 +232,7 @@ Picture draw_sheet(const std::string& model, const ImageAnalysis& analysis, cons
 Picture draw_bare(const ImageAnalysis& analysis, const MapSheet& sheet, const LookSettings& look) {
   const TokenMap& map = sheet.rows.front().front();
   Picture drawn{draw_overlay(analysis.view, analysis, map,
-                             scale_for(patches_of(analysis, map), map, look), look)};
+                             scale_for(patches_of(analysis, map), sheet.method, look), look)};
   mark_query(drawn, sheet.query, analysis.maps.layout.grid);
   return drawn;
 }
@@ -245,10 +244,9 @@ ColourScale scale_for(std::span<const float> patches, const LookSettings& look) 
   return {.colormap = look.colormap, .low = 0.0, .high = std::max(high, 1e-12)};
 }
 
-ColourScale scale_for(std::span<const float> patches, const TokenMap& map,
-                      const LookSettings& look) {
+ColourScale scale_for(std::span<const float> patches, MapMethod method, const LookSettings& look) {
   ColourScale scale = scale_for(patches, look);
-  if (map.layer.starts_with("rollout")) scale.low = *std::ranges::min_element(patches);
+  if (method == MapMethod::kRollout) scale.low = *std::ranges::min_element(patches);
   return scale;
 }
 

@@ -1,4 +1,4 @@
-#include "tools/explorer/image_analysis.h"
+#include "tools/analysis/image_analysis.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -57,18 +57,22 @@ ImageAnalysis analyze_decoded(const Classifier& classifier, Runner& runner, cons
     fail_at(analysis.file, error.what());
   }
   analysis.patches = copy_of(runner.patches());
-  if (classifier.config().head.classes != 0)
-    analysis.predictions = classifier.top(classifier.probabilities(analysis.maps.output), 5);
+  if (classifier.config().head.classes != 0) {
+    analysis.probabilities = classifier.probabilities(analysis.maps.output);
+    analysis.predictions = classifier.top(analysis.probabilities, 5);
+  }
   return analysis;
 }
 
-void keep_classes(const Classifier& classifier, std::span<const size_t> classes,
-                  ImageAnalysis& analysis) {
-  analysis.predictions = classifier.top(classifier.probabilities(analysis.maps.output),
-                                        classifier.config().head.classes);
-  std::erase_if(analysis.predictions, [&](const Prediction& p) {
+std::vector<Prediction> predictions_among(std::span<const size_t> classes,
+                                          const Classifier& classifier,
+                                          const ImageAnalysis& analysis) {
+  std::vector<Prediction> found =
+      classifier.top(analysis.probabilities, analysis.probabilities.size());
+  std::erase_if(found, [&](const Prediction& p) {
     return std::ranges::find(classes, p.index) == classes.end();
   });
+  return found;
 }
 
 ImageAnalysis analyze_image(const Classifier& classifier, const std::string& file,
@@ -79,11 +83,16 @@ ImageAnalysis analyze_image(const Classifier& classifier, const std::string& fil
   return analyze_decoded(classifier, runner, shown_name(file), image);
 }
 
-std::string answer_text(const std::string& model, const ImageAnalysis& analysis) {
+std::string answer_text(const std::string& model, const ImageAnalysis& analysis,
+                        std::span<const Prediction> answers) {
   const std::string name = std::filesystem::path(analysis.file).filename().string();
-  if (analysis.predictions.empty()) return name + ": features of " + model;
-  const Prediction& best = analysis.predictions.front();
-  return best.label + "  " + formatted("%.1f%%", 100.0 * static_cast<double>(best.probability));
+  if (answers.empty()) return name + ": features of " + model;
+  const Prediction& best = answers.front();
+  return best.label + "  " + format_percent(best.probability, 1);
+}
+
+std::string answer_text(const std::string& model, const ImageAnalysis& analysis) {
+  return answer_text(model, analysis, analysis.predictions);
 }
 
 }  // namespace vit::tools

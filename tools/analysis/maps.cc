@@ -1,8 +1,8 @@
-#include "tools/attention/maps.h"
+#include "tools/analysis/maps.h"
 
 #include <algorithm>
 
-#include "tools/attention/explainer.h"
+#include "tools/analysis/relevance.h"
 #include "vit/base/error.h"
 
 namespace vit::tools {
@@ -92,14 +92,12 @@ TokenMap rollout_map(const AttentionMaps& maps, const Query& query, const MapSet
 
 std::vector<TokenMap> relevance_maps(const Classifier& classifier, const ImageAnalysis& analysis,
                                      const MapSettings& settings, const Query& query,
-                                     const Explainer& explainer) {
-  std::vector<size_t> classes = settings.classes;
+                                     const RelevanceTargets& targets) {
+  std::vector<size_t> classes = targets.classes;
   if (classes.empty()) classes.push_back(analysis.predictions.front().index);
-  auto found = explainer.explain(analysis, {.classes = classes,
-                                            .query = query,
-                                            .fusion = settings.fusion,
-                                            .first_layer = settings.start_layer});
-  const std::vector<float> probabilities = classifier.probabilities(analysis.maps.output);
+  auto found = relevance_of(
+      *targets.network, analysis, classes,
+      {.query = query, .fusion = settings.fusion, .first_layer = settings.start_layer});
   std::vector<TokenMap> maps;
   for (size_t i = 0; i < classes.size(); ++i) {
     const bool named = classes[i] < classifier.labels().size();
@@ -111,7 +109,7 @@ std::vector<TokenMap> relevance_maps(const Classifier& classifier, const ImageAn
     else
       maps.push_back({"relevance for " + label, fused_name(settings.fusion, analysis.maps.heads),
                       std::move(found[i])});
-    maps.back().target = {classes[i], label, probabilities[classes[i]]};
+    maps.back().target = {classes[i], label, analysis.probabilities[classes[i]]};
   }
   return maps;
 }
@@ -130,15 +128,16 @@ Query chosen_query(const Classifier& classifier, const ImageAnalysis& analysis,
 }  // namespace
 
 MapSheet make_maps(const Classifier& classifier, const ImageAnalysis& analysis, MapMethod method,
-                   const MapSettings& settings, const Explainer* explainer) {
+                   const MapSettings& settings, const RelevanceTargets& targets) {
   const AttentionMaps& maps = analysis.maps;
-  MapSheet sheet{.query = chosen_query(classifier, analysis, settings), .rows = {}};
+  MapSheet sheet{
+      .method = method, .query = chosen_query(classifier, analysis, settings), .rows = {}};
   if (method == MapMethod::kRollout) {
     sheet.rows.push_back({rollout_map(maps, sheet.query, settings)});
     return sheet;
   }
   if (method == MapMethod::kRelevance) {
-    sheet.rows.push_back(relevance_maps(classifier, analysis, settings, sheet.query, *explainer));
+    sheet.rows.push_back(relevance_maps(classifier, analysis, settings, sheet.query, targets));
     return sheet;
   }
   const bool pool = sheet.query.kind == QueryKind::kPool;
