@@ -76,6 +76,7 @@ UpdateSource read_numpy_rows(const fs::path& npy) {
     IndexItem item{.vector = numbers.next()};
     item.input.number = row->number;
     item.input.path = fs::absolute(row->path).lexically_normal().string();
+    item.input.file = item.input.path;
     if (!seen.insert(item.input.path).second) continue;
     if (row->failed || !index::normalize(item.vector)) {
       item.vector.clear();

@@ -190,7 +190,7 @@ class Update {
       return;
     }
     if (!item.input.problem.empty()) fail(item.input.problem);
-    const std::vector<std::byte> bytes = read_bytes(item.input);
+    const std::vector<std::byte> bytes = read_bytes(item.input, signals_.flag());
     work.entry.content = content_of(bytes);
     if (const auto same = contents_.find(key_of(work.entry.content)); same != contents_.end())
       return take_over(same->second, work);
@@ -254,8 +254,9 @@ class Update {
   /// listed.
   static bool is_there(std::string_view path) {
     struct stat status {};
-    if (path.find(kMemberMark) != path.npos) return false;
-    return ::stat(std::string(path).c_str(), &status) == 0 || errno != ENOENT;
+    const std::string file(path);
+    if (split_member_name(file)) return false;
+    return ::stat(file.c_str(), &status) == 0 || errno != ENOENT;
   }
 
   bool is_covered(std::string_view path) const {

@@ -1,5 +1,7 @@
 #include "tools/indexed/report.h"
 
+#include <map>
+
 #include "patch/image/pixel_budget.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/model_options.h"
@@ -10,6 +12,7 @@
 #include "tools/output/html.h"
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
+#include "vit/data/directory.h"
 
 namespace vit::tools {
 namespace {
@@ -17,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Empty for a member of an archive, which a browser cannot open.
-std::string link_to(std::string_view path) {
-  if (!path.starts_with('/') || path.find(kMemberMark) != path.npos) return {};
+std::string link_to(const std::string& path) {
+  if (!path.starts_with('/') || split_member_name(path)) return {};
   std::string url = "file://";
   for (size_t at = 0; at < path.size();) {
     const size_t end = std::min(path.find('/', at + 1), path.size());
@@ -28,16 +31,25 @@ std::string link_to(std::string_view path) {
   return url;
 }
 
+/// In the order of their paths, so that each archive is listed once.
+std::map<std::string, Input> inputs_of(const ContactSheet& sheet) {
+  std::map<std::string, Input> inputs;
+  for (const auto& group : sheet.groups)
+    for (const auto& picture : group.pictures) inputs.try_emplace(picture.path);
+  InputFinder finder;
+  for (auto& [path, input] : inputs) input = input_of_row(1, path, data::kNeverStop, finder);
+  return inputs;
+}
+
 std::string page_of(const ReportSettings& settings, const Report& report, ThreadPool& pool) {
   patch::PixelBudget budget(settings.max_pixels);
   patch::DecodeOptions decoding(settings.exif);
   decoding.max_pixels = settings.max_pixels;
   decoding.budget = &budget;
-  const std::atomic<bool> never{false};
-  const auto load = [&](const std::string& path) {
-    return load_image(input_of_row(1, path, never), decoding);
-  };
-  return contact_sheet_html(report.sheet(), load, pool);
+  const ContactSheet sheet = report.sheet();
+  const auto inputs = inputs_of(sheet);
+  const auto load = [&](const std::string& path) { return load_image(inputs.at(path), decoding); };
+  return contact_sheet_html(sheet, load, pool);
 }
 
 std::string content_of(const ReportSettings& settings, const Report& report, ThreadPool& pool) {
@@ -153,7 +165,7 @@ Json found_json(const index::Entry& entry, const char* name, float figure) {
 
 SheetPicture sheet_picture(const index::Entry& entry, float figure) {
   return {.path = std::string(entry.path),
-          .link = link_to(entry.path),
+          .link = link_to(std::string(entry.path)),
           .figure = formatted("%.4f", double{figure}),
           .detail = size_text(entry)};
 }

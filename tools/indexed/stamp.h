@@ -7,7 +7,7 @@
 namespace vit::tools {
 
 inline Freshness freshness_of(const index::Entry& entry) {
-  return freshness_of(entry.path, Stamp{entry.bytes, entry.time});
+  return freshness_of(std::string(entry.path), Stamp{entry.bytes, entry.time});
 }
 
 }  // namespace vit::tools

@@ -115,18 +115,24 @@ std::optional<DetectionBox> BoxFile::wanted(const MegaJson& detection, const std
 }
 
 std::optional<std::pair<std::size_t, std::size_t>> BoxFile::find(const std::string& row) const {
-  const std::size_t mark = row.rfind(kBoxMark);
-  if (mark == row.npos) return std::nullopt;
-  const auto number = to_number<std::size_t>(std::string_view(row).substr(mark + kBoxMark.size()));
-  const auto image = places_.find(row.substr(0, mark));
-  if (!number || image == places_.end()) return std::nullopt;
+  const auto name = split_box_name(row);
+  const auto image = name ? places_.find(name->file) : places_.end();
+  if (image == places_.end()) return std::nullopt;
   for (const auto& [place, box] : images_[image->second].boxes)
-    if (place == *number) return std::pair{image->second, place};
+    if (place == name->place) return std::pair{image->second, place};
   return std::nullopt;
 }
 
 std::string box_name(const std::string& file, std::size_t place) {
   return file + std::string(kBoxMark) + std::to_string(place);
+}
+
+std::optional<BoxName> split_box_name(const std::string& row) {
+  const std::size_t mark = row.rfind(kBoxMark);
+  if (mark == row.npos) return std::nullopt;
+  const auto place = to_number<std::size_t>(std::string_view(row).substr(mark + kBoxMark.size()));
+  if (!place) return std::nullopt;
+  return BoxName{row.substr(0, mark), *place};
 }
 
 patch::Image cropped(const patch::Image& image, const DetectionBox& box) {

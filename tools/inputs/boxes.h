@@ -64,6 +64,12 @@ class BoxFile {
 
 /// "photo.jpg#box=2", of the second detection in its image.
 std::string box_name(const std::string& file, std::size_t place);
+/// The inverse of box_name(); none if it is not such a name.
+struct BoxName {
+  std::string file;
+  std::size_t place = 0;
+};
+std::optional<BoxName> split_box_name(const std::string& row);
 
 /// The pixels in a box, at least one. Rounded outwards.
 patch::Image cropped(const patch::Image& image, const DetectionBox& box);

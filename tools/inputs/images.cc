@@ -73,21 +73,25 @@ patch::Image load_frame(const Input& input, const patch::DecodeOptions& options)
   }
 }
 
-patch::Image load_box(const Input& input, const patch::DecodeOptions& options) {
-  check_readable(input.file);
-  const patch::Image image = patch::read_image(input.file, options);
-  return cropped(image, *input.box);
-}
-
 }  // namespace
+
+std::string file_of(const std::string& path) {
+  if (const auto member = split_member_name(path)) return member->archive;
+  if (const auto frame = split_frame_name(path)) return frame->video;
+  std::error_code ignored;
+  const auto box = split_box_name(path);
+  return box && !std::filesystem::exists(path, ignored) ? box->file : path;
+}
 
 Input input_of_row(std::uint64_t number, const std::string& path, const std::atomic<bool>& stop,
                    InputFinder& finder) {
-  Input input{.number = number, .path = path};
+  Input input{.number = number, .path = path, .file = path};
   try {
     if (const auto member = split_member_name(path)) {
+      input.file = member->archive;
       find_member(*member, finder, stop, input);
     } else if (const auto frame = split_frame_name(path)) {
+      input.file = frame->video;
       find_frame(*frame, finder, stop, input);
     } else if (finder.boxes) {
       find_box(*finder.boxes, input);
@@ -100,43 +104,39 @@ Input input_of_row(std::uint64_t number, const std::string& path, const std::ato
   return input;
 }
 
-Input input_of_row(std::uint64_t number, const std::string& path, const std::atomic<bool>& stop) {
-  InputFinder finder;
-  return input_of_row(number, path, stop, finder);
-}
-
-patch::ByteSource source_of(const Input& input) {
+patch::ByteSource source_of(const Input& input, const std::atomic<bool>& stop) {
   if (!input.problem.empty()) fail_at(input.path, input.problem);
   if (input.video) fail_at(input.path, "is a frame of a video, not a file");
   if (input.archive) {
     if (input.member.size > INT_MAX)
       fail_at(input.path, "the file is too large: ", input.member.size, " bytes; at most ", INT_MAX,
               " are read");
-    return input.archive->source(input.member, input.path, data::kNeverStop);
+    return input.archive->source(input.member, input.path, stop);
   }
-  const std::string& path = input.box ? input.file : input.path;
-  check_readable(path);
-  const auto file = std::make_shared<const ReadableFile>(path);
-  return {.name = path,
+  check_readable(input.file);
+  const auto file = std::make_shared<const ReadableFile>(input.file);
+  return {.name = input.file,
           .size = static_cast<size_t>(file->size()),
           .read = [file](size_t at, std::span<std::byte> bytes) { return file->read(at, bytes); }};
 }
 
 // Only as many as an image of its size can need: an archive may claim gigabytes for a member.
-std::vector<std::byte> read_bytes(const Input& input) {
-  return patch::read_image_bytes(source_of(input));
+std::vector<std::byte> read_bytes(const Input& input, const std::atomic<bool>& stop) {
+  return patch::read_image_bytes(source_of(input, stop));
+}
+
+patch::Image load_image(const Input& input, std::span<const std::byte> bytes,
+                        const patch::DecodeOptions& options) {
+  const patch::Image image = patch::decode(bytes, input.box ? input.file : input.path, options);
+  return input.box ? cropped(image, *input.box) : image;
 }
 
 patch::Image load_image(const Input& input, const patch::DecodeOptions& options) {
   if (!input.problem.empty()) fail_at(input.path, input.problem);
   if (input.video) return load_frame(input, options);
-  if (input.box) return load_box(input, options);
-  if (!input.archive) {
-    check_readable(input.path);
-    return patch::read_image(input.path, options);
-  }
   const auto& stop = options.stop != nullptr ? *options.stop : data::kNeverStop;
-  return patch::decode(input.archive->source(input.member, input.path, stop), options);
+  const patch::Image image = patch::decode(source_of(input, stop), options);
+  return input.box ? cropped(image, *input.box) : image;
 }
 
 }  // namespace vit::tools

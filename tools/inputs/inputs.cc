@@ -45,8 +45,8 @@ class Listing {
     for (const auto& image : settings_.boxes->images())
       for (const auto& [place, box] : image.boxes) {
         Input input{.path = box_name(image.file, place)};
-        input.box = box;
         input.file = image.file;
+        input.box = box;
         if (!give(std::move(input))) return false;
       }
     return true;
@@ -55,20 +55,13 @@ class Listing {
   const data::SkippedFiles& skipped() const { return skipped_; }
 
  private:
-  bool give(std::string path) {
-    Input input;
-    input.path = std::move(path);
-    return give(std::move(input));
-  }
+  bool give(const std::string& path) { return give(Input{.path = path, .file = path}); }
   bool give(Input input) {
     input.number = ++count_;
     return take_(std::move(input)) && !stop_;
   }
   bool give_problem(const std::string& path, std::string problem) {
-    Input input;
-    input.path = path;
-    input.problem = std::move(problem);
-    return give(std::move(input));
+    return give(Input{.path = path, .file = path, .problem = std::move(problem)});
   }
 
   bool list_name(const std::string& name) {
@@ -124,6 +117,7 @@ class Listing {
     }
     Input input;
     input.path = file->path() + std::string(kMemberMark) + member.name;
+    input.file = file->path();
     input.problem = member.problem;
     input.archive = file;
     input.member = member;
@@ -139,7 +133,7 @@ class Listing {
       const auto video = open_video(path, settings_.every, stop_);
       const std::int64_t count = count_frames(*video, path, settings_.every);
       for (std::int64_t i = 0; i < count; ++i) {
-        Input input{.path = frame_name(path, i * settings_.every)};
+        Input input{.path = frame_name(path, i * settings_.every), .file = path};
         input.video = video;
         input.milliseconds = i * settings_.every;
         if (!give(std::move(input))) return false;
@@ -206,8 +200,10 @@ std::string why_nothing(const InputSettings& settings, const std::string& operan
     found = true;
     return false;
   };
-  if (split_member_name(operand) || split_frame_name(operand))
-    return input_of_row(0, operand, data::kNeverStop).problem;
+  if (split_member_name(operand) || split_frame_name(operand)) {
+    InputFinder finder;
+    return input_of_row(0, operand, data::kNeverStop, finder).problem;
+  }
   struct stat status {};
   const bool there = stat(operand.c_str(), &status) == 0;
   const int error = errno;

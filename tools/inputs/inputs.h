@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,13 +31,14 @@ struct DetectionBox {
 struct Input {
   std::uint64_t number = 0;                  ///< its place in the listing, from 1
   std::string path{};                        ///< as its row names it
+  std::string file{};                        ///< on the disk: of a member its archive, of a frame
+                                             ///< its video, of a box its image
   std::string problem{};                     ///< why it cannot be read; empty: it can
   std::shared_ptr<const Archive> archive{};  ///< the archive of the image; none: a plain file
   Member member{};                           ///< of the archive
   std::shared_ptr<patch::Video> video{};     ///< the video of the frame
   std::int64_t milliseconds = 0;             ///< when the frame is shown
   std::optional<DetectionBox> box{};         ///< the part of the image that is classified
-  std::string file{};                        ///< the image of the box
 };
 
 struct InputSettings {
@@ -66,9 +68,10 @@ Listed list_inputs(const InputSettings& settings, const std::atomic<bool>& stop,
 /// their names is a row.
 void check_operands(const InputSettings& settings);
 
-/// The input of a row that was written earlier. `stop` ends the search in an archive; the input is
-/// then unusable.
-Input input_of_row(std::uint64_t number, const std::string& path, const std::atomic<bool>& stop);
+/// The file on the disk that a row's name leads to, as Input::file. A file of the whole name comes
+/// first; without any, it is the name itself.
+std::string file_of(const std::string& path);
+
 /// The archive and the video that were opened last, kept for the next row.
 struct InputFinder {
   MemberFinder members{};
@@ -76,13 +79,19 @@ struct InputFinder {
   std::shared_ptr<patch::Video> video{};
   std::shared_ptr<const BoxFile> boxes{};  ///< where rows may be boxes
 };
-/// The same, for many rows with one finder.
+/// The input of a row that was written earlier. `stop` ends the search in an archive; the input is
+/// then unusable.
 Input input_of_row(std::uint64_t number, const std::string& path, const std::atomic<bool>& stop,
                    InputFinder& finder);
 
 /// The bytes of the file or of the member of an archive; for a box, of the file of its image.
 /// Throws an Error that starts with the path, always for a frame of a video.
-std::vector<std::byte> read_bytes(const Input& input);
+/// `stop` ends the read in an archive with patch::WaitStopped.
+std::vector<std::byte> read_bytes(const Input& input, const std::atomic<bool>& stop);
+
 patch::Image load_image(const Input& input, const patch::DecodeOptions& options);
+/// From its bytes, of read_bytes().
+patch::Image load_image(const Input& input, std::span<const std::byte> bytes,
+                        const patch::DecodeOptions& options);
 
 }  // namespace vit::tools

@@ -25,21 +25,30 @@ bool same_time(std::int64_t a, std::int64_t b) {
   return a / kPerMicrosecond == b / kPerMicrosecond;
 }
 
+/// A member's bytes are not those of its archive.
+Freshness compare(const Stamp& before, const Stamp& now, bool member) {
+  if (now.time == 0) return Freshness::kGone;
+  const bool same_size = member || now.bytes == before.bytes;
+  return same_size && same_time(now.time, before.time) ? Freshness::kSame : Freshness::kChanged;
+}
+
 }  // namespace
 
 Stamp stamp_of(const Input& input) {
-  Stamp stamp = stamp_of_file(input.archive ? input.archive->path() : input.path);
+  Stamp stamp = stamp_of_file(input.file);
   if (input.archive && stamp.time != 0) stamp.bytes = input.member.size;
   return stamp;
 }
 
-Freshness freshness_of(std::string_view path, const Stamp& before) {
+Freshness freshness_of(const std::string& path, const Stamp& before) {
   if (before.time == 0) return Freshness::kSame;
-  const size_t member = path.find(kMemberMark);
-  const Stamp now = stamp_of_file(std::string(path.substr(0, member)));
-  if (now.time == 0) return Freshness::kGone;
-  const bool same_size = member != path.npos || now.bytes == before.bytes;
-  return same_size && same_time(now.time, before.time) ? Freshness::kSame : Freshness::kChanged;
+  return compare(before, stamp_of_file(file_of(path)), split_member_name(path).has_value());
+}
+
+Freshness freshness_of(const Input& input, const Stamp& before) {
+  if (before.time == 0) return Freshness::kSame;
+  return compare(before, stamp_of_file(input.file),
+                 input.archive != nullptr || split_member_name(input.path));
 }
 
 std::string time_text(std::int64_t nanoseconds) {

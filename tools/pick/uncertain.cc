@@ -54,9 +54,10 @@ class Doubting {
       const size_t count = std::min(kPieceImages, rows_.size() - first);
       std::vector<Doubt> piece(count);
       std::vector<std::string> problems(count);
+      const std::vector<Input> inputs = inputs_of(std::span(rows_).subspan(first, count));
       classifier_.for_each(count, [&](size_t i, Runner& runner) {
         piece[i].row = rows_[first + i];
-        look_at(piece[i], runner, problems[i]);
+        problems[i] = look_at(inputs[i], piece[i], runner);
       });
       if (signals_.flag()) break;
       take(piece, problems);
@@ -70,11 +71,17 @@ class Doubting {
   }
 
  private:
-  /// In any thread.
-  void look_at(Doubt& doubt, Runner& runner, std::string& problem) {
-    const std::string path(index_.entries[doubt.row].path);
+  std::vector<Input> inputs_of(std::span<const size_t> rows) {
+    std::vector<Input> inputs;
+    for (const size_t row : rows)
+      inputs.push_back(
+          input_of_row(1, std::string(index_.entries[row].path), signals_.flag(), finder_));
+    return inputs;
+  }
+
+  /// In any thread. Returns why there is no answer; empty if there is one.
+  std::string look_at(const Input& input, Doubt& doubt, Runner& runner) {
     try {
-      const auto input = input_of_row(1, path, signals_.flag());
       const patch::Image image = load_image(input, settings_.decoding(&budget_, &signals_.flag()));
       const auto logits = runner.logits(image);
       check_answer(logits);
@@ -82,8 +89,9 @@ class Doubting {
       doubt.score = doubt_of(best, classifier_.config().head.multi_label);
       doubt.guesses = guesses_text(best);
     } catch (const std::exception& error) {
-      problem = path + ": " + reason_of(error, path);
+      return input.path + ": " + reason_of(error, input.path);
     }
+    return {};
   }
 
   void take(std::span<Doubt> piece, std::span<const std::string> problems) {
@@ -109,6 +117,7 @@ class Doubting {
   StopSignals signals_;
   Classifier classifier_;
   std::vector<size_t> rows_;
+  InputFinder finder_;
   patch::PixelBudget budget_;  ///< shared by the workers, with its own lock
   ProgressLine progress_;
   ModelDoubts result_{};

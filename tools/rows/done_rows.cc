@@ -34,7 +34,7 @@ std::uint64_t DoneRows::unlisted() {
 }
 
 void DoneRows::note_change(const Input& input, const Stamp& before) {
-  if (freshness_of(input.path, before) == Freshness::kChanged) ++changed_;
+  if (freshness_of(input, before) == Freshness::kChanged) ++changed_;
 }
 
 std::optional<StoredRow> DoneRows::next() {

@@ -61,9 +61,10 @@ TEST(Inputs, AreTheImagesWithinArchives) {
               ElementsAre("in/shard.tar!/0001.jpg", "in/shard.tar!/deep/er/0002.png",
                           "in/shard.tar!/" + longer + ".jpg", "in/shard.tar!/pax/é.jpg"));
   std::vector<std::string> contents;
+  InputFinder finder;
   for (const auto& input : inputs_of(folder.path("in/shard.tar"))) {
     contents.push_back(content_of(input));
-    EXPECT_EQ(content_of(input_of_row(input.number, input.path, data::kNeverStop)),
+    EXPECT_EQ(content_of(input_of_row(input.number, input.path, data::kNeverStop, finder)),
               contents.back());
   }
   EXPECT_THAT(contents, ElementsAre("first", std::string(1000, 'x'), "gnu", "posix"));
@@ -102,10 +103,12 @@ TEST(Inputs, SurviveEveryCutOfAnArchive) {
 TEST(Inputs, OfRowsSayWhatIsGone) {
   const Folder folder;
   folder.write("a.tar", tar_member("1.jpg", "x") + tar_end());
-  EXPECT_EQ(input_of_row(1, folder.path("a.tar!/2.jpg"), data::kNeverStop).problem,
+  InputFinder finder;
+  EXPECT_EQ(input_of_row(1, folder.path("a.tar!/2.jpg"), data::kNeverStop, finder).problem,
             "no such member in this archive");
-  EXPECT_EQ(input_of_row(1, folder.path("b.tar!/2.jpg"), data::kNeverStop).problem, "no such file");
-  EXPECT_EQ(input_of_row(1, folder.path("x.jpg"), data::kNeverStop).problem, "");
+  EXPECT_EQ(input_of_row(1, folder.path("b.tar!/2.jpg"), data::kNeverStop, finder).problem,
+            "no such file");
+  EXPECT_EQ(input_of_row(1, folder.path("x.jpg"), data::kNeverStop, finder).problem, "");
 }
 
 TEST(Archives, WhoseMembersSayTheyAreEndlessEndAtOnce) {
@@ -190,7 +193,7 @@ TEST(Inputs, OfManyBytesAreNeverInMemoryAsAWhole) {
   folder.write("a.zip", zip_file({{.name = "1.jpg", .content = large}}));
   const Input input = inputs_of(folder.path("a.zip")).front();
   // A JPEG without pixels needs no more than the bytes that are read from every file.
-  EXPECT_LT(peak_megabytes([&] { EXPECT_THROW(read_bytes(input), Error); }), 90u);
+  EXPECT_LT(peak_megabytes([&] { EXPECT_THROW(read_bytes(input, data::kNeverStop), Error); }), 90u);
   std::filesystem::create_directory(folder.path("failed"));
   EXPECT_LT(peak_megabytes([&] { copy_into(input, folder.path("failed")); }), 20u);
   EXPECT_TRUE(read_file(folder.path("failed/1.jpg")) == large);

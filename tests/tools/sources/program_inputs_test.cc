@@ -114,6 +114,21 @@ TEST(Inputs, AreSortedOutOfZipFiles) {
   EXPECT_EQ(read_file(files.front()), picture());
 }
 
+TEST(Inputs, InAFolderNamedLikeAnArchiveOfRowsArePlainFiles) {
+  const Folder folder;
+  folder.write("in/a!/1.png", picture());
+  folder.write("in/a!/2.png", picture());
+  const std::string output = folder.path("out.csv");
+  ASSERT_EQ(run(command("batch", {folder.path("in"), "-o", output})).status, 0);
+  ASSERT_EQ(run({"export", output, "-o", folder.path("out.html")}).status, 0);
+  const std::string page = read_file(folder.path("out.html"));
+  EXPECT_THAT(page, HasSubstr("data:image/"));
+  EXPECT_THAT(page, testing::Not(HasSubstr("no such")));
+  folder.write("in/a!/1.png", picture() + "more");
+  EXPECT_THAT(run(command("batch", {folder.path("in"), "-o", output})).err,
+              HasSubstr("1 file has changed since"));
+}
+
 TEST(Inputs, AreHeicAvifAndGifFiles) {
   const Folder folder;
   patch::test::GifFrame frame{0, 0, 32, 32, patch::test::Bytes(32 * 32, 40)};
@@ -204,6 +219,24 @@ TEST(Boxes, AreRowsOfOtherOutputs) {
                 "--box-category", "all", "--box-threshold", "0.05"}));
   EXPECT_THAT(done.err, HasSubstr("5 rows, 1 failed"));
   EXPECT_THAT(read_file(folder.path("out.csv")), HasSubstr("in/a.png#box=3,ok"));
+}
+
+TEST(Boxes, OfAChangedImageAreNoticed) {
+  const Folder folder;
+  folder.write("in/a.png", picture());
+  folder.write("md.json", boxes_file().dump());
+  const std::string output = folder.path("out.jsonl");
+  auto arguments =
+      command("batch", {folder.path("in"), "--boxes", folder.path("md.json"), "-o", output});
+  ASSERT_EQ(run(arguments).status, 0);
+  EXPECT_EQ(rows_of(output).at(0)["bytes"], picture().size());
+  EXPECT_TRUE(rows_of(output).at(0).contains("modified"));
+  folder.write("in/a.png", picture() + "more");
+  EXPECT_THAT(run(arguments).err, HasSubstr("2 files have changed since"));
+  arguments.push_back("--changed");
+  EXPECT_THAT(run(arguments).err, HasSubstr("processing 2 changed files again\n"));
+  EXPECT_EQ(rows_of(output).at(1)["bytes"], picture().size() + 4);
+  EXPECT_THAT(run(arguments).err, testing::Not(HasSubstr("changed")));
 }
 
 TEST(Boxes, WithoutPixelsAreFailedRows) {

@@ -54,6 +54,19 @@ TEST(Videos, AreRowsOfTheirFrames) {
       HasSubstr("6 rows"));
 }
 
+TEST(Videos, ThatHaveChangedAreNoticed) {
+  const Folder folder;
+  write_video(folder.path("in/clip.mp4"), {.brightness = {60, 120}});
+  auto arguments =
+      command("batch", {folder.path("in"), "-o", folder.path("out.csv"), "--every", "1s"});
+  ASSERT_EQ(run(arguments).status, 0);
+  write_video(folder.path("in/clip.mp4"), {.brightness = {200, 90}});
+  EXPECT_THAT(run(arguments).err, HasSubstr("2 files have changed since"));
+  arguments.push_back("--changed");
+  EXPECT_THAT(run(arguments).err, HasSubstr("processing 2 changed files again\n"));
+  EXPECT_THAT(run(arguments).err, testing::Not(HasSubstr("changed")));
+}
+
 TEST(Videos, ThatNeedTooMuchMemoryDoNotEndTheRun) {
   const Folder folder;
   write_video(folder.path("in/a.mp4"), {.brightness = {60, 120}});

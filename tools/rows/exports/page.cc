@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 #include <span>
-#include <unordered_map>
 
 #include "tools/draw/thumbnail.h"
 #include "tools/output/file.h"
@@ -16,6 +15,7 @@
 #include "tools/rows/shard.h"
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
+#include "vit/data/directory.h"
 
 namespace vit::tools {
 namespace {
@@ -56,38 +56,6 @@ Overview look_through(const ClassRows& source, const PageParts& parts) {
   return overview;
 }
 
-/// Finds the members of an archive by listing it once.
-class Finder {
- public:
-  Input find(const StoredRow& row) {
-    const size_t mark = row.path.find(kMemberMark);
-    if (mark == row.path.npos) return input_of_row(row.number, row.path, never_);
-    const std::string archive = row.path.substr(0, mark);
-    if (archive != archive_) list(archive);
-    const auto found = members_.find(row.path);
-    if (found != members_.end()) return found->second;
-    Input missing;
-    missing.number = row.number;
-    missing.path = row.path;
-    missing.problem = "no such member in this archive";
-    return missing;
-  }
-
- private:
-  void list(const std::string& archive) {
-    archive_ = archive;
-    members_.clear();
-    list_inputs({.operands = {archive}}, never_, [&](Input input) {
-      members_.insert_or_assign(input.path, std::move(input));
-      return true;
-    });
-  }
-
-  const std::atomic<bool> never_{false};
-  std::string archive_;
-  std::unordered_map<std::string, Input> members_;
-};
-
 /// The small pictures: embedded in the page, or files in a folder beside it.
 class Pictures {
  public:
@@ -103,7 +71,9 @@ class Pictures {
   };
   std::vector<Picture> make(const std::vector<StoredRow>& rows) {
     std::vector<Input> inputs;
-    for (const auto& row : rows) inputs.push_back(row.failed ? Input{} : finder_.find(row));
+    const auto& stop = parts_.stop ? *parts_.stop : data::kNeverStop;
+    for (const auto& row : rows)
+      inputs.push_back(row.failed ? Input{} : input_of_row(row.number, row.path, stop, finder_));
     std::vector<Picture> pictures(rows.size());
     parallel_for(parts_.pool, rows.size(), [&](size_t i, size_t) {
       if (!rows[i].failed) pictures[i] = picture(inputs[i]);
@@ -136,14 +106,14 @@ class Pictures {
   Picture picture(const Input& input) const {
     try {
       if (embed_) return {.place = data_url(thumbnail(load_image(input, parts_.decoding)))};
-      return {.place = file_of(input)};
+      return {.place = picture_file(input)};
     } catch (const std::exception& error) {
       return {.reason = reason_of(error, input.path)};
     }
   }
 
   /// Named by a hash of path, size and time, so that each picture is made only once.
-  std::string file_of(const Input& input) const {
+  std::string picture_file(const Input& input) const {
     const Stamp stamp = stamp_of(input);
     const std::uint64_t hash = path_hash(input.path + '\n' + std::to_string(stamp.bytes) + ' ' +
                                          std::to_string(stamp.time));
@@ -176,7 +146,7 @@ class Pictures {
   fs::path folder_;
   bool embed_;
   const PageParts& parts_;
-  Finder finder_;
+  InputFinder finder_;
   std::set<std::string> used_;
 };
 

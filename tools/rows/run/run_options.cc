@@ -10,6 +10,7 @@
 #include "vit/base/atomic_file.h"
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
+#include "vit/data/directory.h"
 
 namespace vit::tools {
 namespace {
@@ -92,9 +93,15 @@ ModelSettings for_rows(ModelSettings settings) {
 
 patch::Image load_image(Row& row, const patch::DecodeOptions& options,
                         const RunSettings& settings) {
-  if (settings.shape.facts && !row.input.video)
-    row.facts = patch::photo_facts_of_file(read_bytes(row.input));
-  patch::Image image = load_image(row.input, options);
+  patch::Image image;
+  if (settings.shape.facts && !row.input.video) {
+    const auto& stop = options.stop != nullptr ? *options.stop : data::kNeverStop;
+    const std::vector<std::byte> bytes = read_bytes(row.input, stop);
+    row.facts = patch::photo_facts_of_file(bytes);
+    image = load_image(row.input, bytes, options);
+  } else {
+    image = load_image(row.input, options);
+  }
   row.damage = image.damage;
   if (settings.strict && !row.damage.empty()) fail_at(row.input.path, "damaged: ", row.damage);
   return image;

@@ -119,7 +119,7 @@ void put_either(const Input& input, const fs::path& folder, const Put& put) {
 
 /// The copy is on the disk before the original is removed.
 bool move_to_other_device(const fs::path& from, const fs::path& to) {
-  const Input input{.number = 0, .path = from.string(), .problem = {}, .archive = {}};
+  const Input input{.path = from.string(), .file = from.string()};
   if (fs::exists(fs::symlink_status(to))) return false;
   if (!put_copy(open_original(input), to, hash_mark(from.string()))) return false;
   sync_folder_of(to);

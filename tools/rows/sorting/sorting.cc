@@ -130,7 +130,7 @@ void Sorting::finish() {
 
 Input Sorting::input_of(const StoredRow& row, const std::atomic<bool>& stop) {
   std::error_code ignored;
-  Input input{.number = row.number, .path = row.path};
+  Input input{.number = row.number, .path = row.path, .file = row.path};
   if (fs::is_regular_file(row.path, ignored)) return input;
   input = input_of_row(row.number, row.path, stop, finder_);
   if (!input.archive)
