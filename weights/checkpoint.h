@@ -46,6 +46,8 @@ class Checkpoint : public ModelCard {
   size_t parameters() const;
 
   void add(std::string name, Weight weight);
+  /// As add(), of numbers in f32 that the checkpoint owns from now on.
+  void add_numbers(std::string name, const Shape& shape, std::vector<float> numbers);
   /// Removes a weight; none if there is none of this name.
   std::optional<Weight> take(std::string_view name);
   /// Keeps alive what the weights view: a mapped file, inflated bytes.
