@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/support/message_of.h"
 #include "tests/support/paths.h"
 #include "tests/support/random.h"
 #include "tests/support/random_checkpoint.h"
@@ -236,6 +237,16 @@ TEST(Runner, EachLayerIsPooledWithTheNormOfTheLast) {
   Runner before(shorter, Recipe{});
   fill_pixels(before);
   EXPECT_EQ(copied(std::span(features).first(config.encoder.width)), copied(before.logits()));
+}
+
+TEST(Features, MessagesAboutAModelWithoutANameHaveAPlace) {
+  ModelConfig config;
+  config.embedding.prefix.clear();
+  EXPECT_EQ(test::message_of([&] { check_features(config, FeatureKind::kClass); }),
+            "this model: has no class token; it has mean and patch features");
+  config.architecture = "tiny";
+  EXPECT_EQ(test::message_of([&] { check_features(config, FeatureKind::kClass); }),
+            "tiny: has no class token; it has mean and patch features");
 }
 
 }  // namespace
