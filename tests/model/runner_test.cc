@@ -32,8 +32,7 @@ struct Loaded {
 
   explicit Loaded(const std::string& name)
       : checkpoint(weights::open(test::goldens() / name)),
-        model(load_model(checkpoint, {.image_height = checkpoint.recipe.crop_height,
-                                      .image_width = checkpoint.recipe.crop_width})),
+        model(load_model(checkpoint)),
         image(read_image(test::goldens() / name / "image.png")) {}
 };
 
@@ -73,8 +72,7 @@ TEST(Runner, PooledFeaturesAreTheOutputOfTheModelWithoutItsClassifier) {
     EXPECT_EQ(features.size(), feature_count(loaded.model.config, FeatureKind::kPooled));
     weights::Checkpoint headless = loaded.checkpoint;
     headless.config.head.classes = 0;
-    const Model bare = load_model(headless, {.image_height = loaded.checkpoint.recipe.crop_height,
-                                             .image_width = loaded.checkpoint.recipe.crop_width});
+    const Model bare = load_model(headless);
     EXPECT_EQ(features, copied(Runner(bare, loaded.checkpoint.recipe).logits(loaded.image)))
         << name;
   }

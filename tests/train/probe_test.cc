@@ -237,7 +237,7 @@ TEST(Probe, TheHeadOnFeaturesIsTheModelOnImages) {
       const weights::Checkpoint checkpoint = test::random_checkpoint(tiny(distilled));
       std::optional<HeadConfig> head;
       if (layers > 1) head = head_of_last_layers(layers, checkpoint.config);
-      auto network = with_new_head(gradient::load_network<float>(checkpoint, 0, 0, head), 3, 1);
+      auto network = with_new_head(gradient::load_network<float>(checkpoint, head), 3, 1);
       const Model model = load_model(checkpoint, {.head = head});
       data::Sample sample{{16, 16, std::vector<std::uint8_t>(16 * 16 * 3)}, 0};
       Random random({1});

@@ -6,7 +6,6 @@
 #include "tools/cli/pull_advice.h"
 #include "tools/serve/status_error.h"
 #include "vit/model/word_classes.h"
-#include "weights/store.h"
 
 namespace vit::tools::serve {
 namespace {
@@ -33,7 +32,7 @@ ServedModel::ServedModel(std::string as, ModelSettings how, Classifier loaded)
   no_words_ = name + " has classes of its own and reads no text";
   if (!classifier.labels().empty()) return;
   try {
-    auto checkpoint = weights::open_text(weights::find_model(settings_.model));
+    auto checkpoint = weights::open_text(classifier.path());
     two_towers_ = true;
     words_ = std::make_unique<const Words>(
         load_word_encoder(std::move(checkpoint), known_clip_vocabularies()));
@@ -49,7 +48,8 @@ const Words& ServedModel::need_words() const {
 
 const Explainer& ServedModel::explainer() const {
   std::call_once(once_, [&] {
-    explainer_ = std::make_unique<const Explainer>(load_network(settings_, classifier));
+    explainer_ =
+        std::make_unique<const Explainer>(gradient::load_network<float>(open_model(settings_)));
   });
   return *explainer_;
 }

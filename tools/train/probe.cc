@@ -10,6 +10,7 @@
 #include "tools/train/data.h"
 #include "tools/train/final_report.h"
 #include "vit/model/load.h"
+#include "vit/model/open.h"
 #include "vit/train/export.h"
 #include "vit/train/initialize.h"
 #include "vit/train/probe.h"
@@ -101,7 +102,6 @@ void say_result(const TrainSettings& settings, const data::Dataset& dataset,
 struct Base {
   weights::Checkpoint checkpoint;
   HeadConfig head{};  ///< of the features: the model's own, or one that reads several layers
-  Recipe recipe{};
   bool may_drop_means = false;  ///< class tokens alone may be better than with the means
 };
 
@@ -116,24 +116,20 @@ Base open_base(const TrainSettings& settings) {
     base.head = train::head_of_last_layers(layers, config);
     base.may_drop_means = base.head.pooling == Pooling::kClassAndMean && !base.head.pooled_norm;
   }
-  base.recipe = base.checkpoint.recipe;
-  if (const size_t edge = settings.model.image_size; edge != 0)
-    base.recipe = scaled_to(base.recipe, edge, edge);
+  set_input(base.checkpoint, settings.model.image_size, settings.model.image_size);
   check_tokens(config, kMostTokens, settings.from);
   return base;
 }
 
 Model load_base(const Base& base) {
-  return load_model(base.checkpoint, {.image_height = base.recipe.crop_height,
-                                      .image_width = base.recipe.crop_width,
-                                      .head = base.head});
+  return load_model(base.checkpoint, {.head = base.head});
 }
 
 /// The features of a part of the data, computed by `model`.
 ProbeFeatures features_for(const Base& base, const Model& model,
                            const std::vector<data::Sample>& samples, const char* what,
                            ThreadPool& pool) {
-  ProbeFeatures features{.all = features_of(model, base.recipe, samples, what, pool),
+  ProbeFeatures features{.all = features_of(model, base.checkpoint.recipe, samples, what, pool),
                          .class_tokens = {},
                          .first_cols = model.config.classifier_inputs()};
   if (base.may_drop_means)
@@ -154,10 +150,7 @@ gradient::Network<float> network_of(const Base& base, Pooling pooling, size_t cl
   HeadConfig head = base.head;
   if (pooling != head.pooling) head.classes = 0;  // the old classifier does not fit
   head.pooling = pooling;
-  return train::with_new_head(
-      gradient::load_network<float>(base.checkpoint, base.recipe.crop_height,
-                                    base.recipe.crop_width, head),
-      classes, seed);
+  return train::with_new_head(gradient::load_network<float>(base.checkpoint, head), classes, seed);
 }
 
 }  // namespace
@@ -165,9 +158,9 @@ gradient::Network<float> network_of(const Base& base, Pooling pooling, size_t cl
 int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   const auto start = std::chrono::steady_clock::now();
   Base base = open_base(settings);
-  data::Dataset dataset = read_data(settings, input_edge(base.recipe), pool);
+  data::Dataset dataset = read_data(settings, input_edge(base.checkpoint.recipe), pool);
   if (settings.folds != 0) join_parts(dataset);
-  show_whole(dataset, base.recipe);
+  show_whole(dataset, base.checkpoint.recipe);
   const Model model = load_base(base);
   const ProbeFeatures features =
       features_for(base, model, dataset.train, "features of training images", pool);
@@ -193,7 +186,7 @@ int train_probe(const TrainSettings& settings, ThreadPool& pool) {
         train::accuracy_of(fitted.head, {others.read_by(fitted.head), other_labels, classes});
     notes["validation_accuracy"] = formatted("%.4f", figures.validation);
   }
-  train::export_model(settings.output, network, base.recipe, dataset.labels,
+  train::export_model(settings.output, network, base.checkpoint.recipe, dataset.labels,
                       {.dtype = settings.half ? weights::DType::kF16 : weights::DType::kF32,
                        .wordnet_ids = dataset.wordnet_ids,
                        .notes = std::move(notes)});
