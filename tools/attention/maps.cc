@@ -102,9 +102,7 @@ std::vector<TokenMap> relevance_maps(const Classifier& classifier, const ImageAn
   const std::vector<float> probabilities = classifier.probabilities(analysis.maps.output);
   std::vector<TokenMap> maps;
   for (size_t i = 0; i < classes.size(); ++i) {
-    const bool named = classes[i] < classifier.labels().size();
-    const std::string label =
-        named ? classifier.labels()[classes[i]] : "class " + std::to_string(classes[i]);
+    const std::string label = classifier.label(classes[i]);
     // Several classes side by side: each map is labelled with its class.
     if (classes.size() > 1)
       maps.push_back({"relevance", label, std::move(found[i])});

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <numeric>
 
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
 #include "vit/model/load.h"
 #include "vit/model/open.h"
+#include "vit/model/predictions.h"
 #include "vit/model/sequence.h"
 #include "weights/store.h"
 
@@ -198,39 +198,19 @@ std::vector<float> Classifier::features(const Image& image, FeatureKind kind) co
   return features;
 }
 
+std::string Classifier::label(size_t index) const {
+  const std::vector<std::string>& labels = state_->labels;
+  return index < labels.size() ? labels[index] : "class " + std::to_string(index);
+}
+
 std::vector<float> Classifier::probabilities(std::span<const float> logits) const {
-  std::vector<double> exponentials(logits.size());
-  const auto temperature = static_cast<double>(state_->temperature);
-  if (config().head.multi_label) {
-    std::transform(logits.begin(), logits.end(), exponentials.begin(),
-                   [&](float x) { return 1.0 / (1.0 + std::exp(-x / temperature)); });
-  } else if (!logits.empty()) {
-    const float highest = *std::max_element(logits.begin(), logits.end());
-    std::transform(logits.begin(), logits.end(), exponentials.begin(),
-                   [&](float x) { return std::exp((double{x} - double{highest}) / temperature); });
-    const double sum = std::accumulate(exponentials.begin(), exponentials.end(), 0.0);
-    for (double& e : exponentials) e /= sum;
-  }
-  return {exponentials.begin(), exponentials.end()};
+  return probabilities_of(logits, config().head.multi_label, state_->temperature);
 }
 
 std::vector<Prediction> Classifier::top(std::span<const float> probabilities, size_t k) const {
-  std::vector<size_t> order(probabilities.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  k = std::min(k, order.size());
-  std::partial_sort(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), order.end(),
-      [&](size_t a, size_t b) {
-        return probabilities[a] != probabilities[b] ? probabilities[a] > probabilities[b] : a < b;
-      });
   std::vector<Prediction> best;
-  for (size_t i = 0; i < k; ++i) {
-    const size_t index = order[i];
-    const bool named = index < state_->labels.size();
-    best.push_back({.index = index,
-                    .label = named ? state_->labels[index] : "class " + std::to_string(index),
-                    .probability = probabilities[index]});
-  }
+  for (const size_t index : largest(probabilities, k))
+    best.push_back({.index = index, .label = label(index), .probability = probabilities[index]});
   return best;
 }
 

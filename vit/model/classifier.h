@@ -47,6 +47,8 @@ class Classifier {
   const ModelConfig& config() const;
   const Recipe& recipe() const;
   const std::vector<std::string>& labels() const;
+  /// "class 7" where the model does not store them.
+  std::string label(size_t index) const;
   /// One per class, or empty where the model does not store them.
   const std::vector<std::string>& wordnet_ids() const;
   /// "deit_tiny_patch16_224", or the file name where the checkpoint has no name.
