@@ -1,6 +1,7 @@
 #include "weights/checkpoint.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "vit/base/error.h"
@@ -36,6 +37,15 @@ size_t Checkpoint::parameters() const {
 
 void Checkpoint::add(std::string name, Weight weight) {
   weights_.insert_or_assign(std::move(name), std::move(weight));
+}
+
+void Checkpoint::add_numbers(std::string name, const Shape& shape, std::vector<float> numbers) {
+  const auto owned = std::make_shared<const std::vector<float>>(std::move(numbers));
+  add(std::move(name), Tensor{.dtype = DType::kF32,
+                              .shape = shape,
+                              .strides = contiguous_strides(shape),
+                              .data = reinterpret_cast<const std::byte*>(owned->data())});
+  keep(owned);
 }
 
 std::optional<Weight> Checkpoint::take(std::string_view name) {

@@ -26,10 +26,11 @@ struct OpenOptions {
 /// are views into them.
 class Checkpoint : public ModelCard {
  public:
-  std::string path;  ///< as the user gave it; opens every message
+  std::string path;  ///< the file or folder that was opened; opens every message
   WeightFormat format = WeightFormat::kSafetensors;
   std::string layout;               ///< for people: "timm", "Hugging Face", …
   std::vector<std::string> unused;  ///< tensors of the file that the model does not have
+  bool text_tower = false;          ///< whether the file has one too: see weights/text.h
   /// Of a file that save() wrote: the entries besides its own, such as a training run's.
   std::map<std::string, std::string, std::less<>> metadata;
 
@@ -46,6 +47,8 @@ class Checkpoint : public ModelCard {
   size_t parameters() const;
 
   void add(std::string name, Weight weight);
+  /// As add(), of numbers in f32 that the checkpoint owns from now on.
+  void add_numbers(std::string name, const Shape& shape, std::vector<float> numbers);
   /// Removes a weight; none if there is none of this name.
   std::optional<Weight> take(std::string_view name);
   /// Keeps alive what the weights view: a mapped file, inflated bytes.

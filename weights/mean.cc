@@ -1,18 +1,11 @@
 #include "weights/mean.h"
 
-#include <memory>
 #include <utility>
 
 #include "vit/base/error.h"
 
 namespace vit::weights {
 namespace {
-
-std::vector<float> numbers_of(const Weight& weight) {
-  std::vector<float> numbers(weight.size());
-  weight.read_rows(0, weight.rows(), numbers.data());
-  return numbers;
-}
 
 void check_alike(const Checkpoint& first, const Checkpoint& other) {
   const auto refuse = [&](const auto&... what) {
@@ -31,13 +24,6 @@ void check_alike(const Checkpoint& first, const Checkpoint& other) {
   if (!(other.config == first.config)) refuse("its configuration differs");
 }
 
-Tensor f32_tensor(const Shape& shape, const std::vector<float>& numbers) {
-  return {.dtype = DType::kF32,
-          .shape = shape,
-          .strides = contiguous_strides(shape),
-          .data = reinterpret_cast<const std::byte*>(numbers.data())};
-}
-
 }  // namespace
 
 Checkpoint mean_of(std::vector<Checkpoint> checkpoints) {
@@ -47,7 +33,7 @@ Checkpoint mean_of(std::vector<Checkpoint> checkpoints) {
   for (const auto& [name, weight] : first.weights()) {
     std::vector<double> sums(weight.size());
     for (const Checkpoint& checkpoint : checkpoints) {
-      const std::vector<float> numbers = numbers_of(checkpoint.at(name));
+      const std::vector<float> numbers = checkpoint.at(name).numbers();
       for (size_t i = 0; i < sums.size(); ++i) sums[i] += numbers[i];
     }
     std::vector<float> mean(sums.size());
@@ -58,9 +44,7 @@ Checkpoint mean_of(std::vector<Checkpoint> checkpoints) {
   Checkpoint result = std::move(checkpoints.front());
   for (auto& [name, mean] : means) {
     const Shape shape = result.take(name)->shape();
-    const auto owned = std::make_shared<const std::vector<float>>(std::move(mean));
-    result.add(name, f32_tensor(shape, *owned));
-    result.keep(owned);
+    result.add_numbers(name, shape, std::move(mean));
   }
   return result;
 }

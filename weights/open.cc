@@ -14,6 +14,7 @@
 #include "weights/known/heads.h"
 #include "weights/known/labels.h"
 #include "weights/layouts/layout.h"
+#include "weights/layouts/text_layout.h"
 #include "weights/locate.h"
 #include "weights/tensor_list.h"
 
@@ -253,6 +254,7 @@ Checkpoint open(const std::filesystem::path& path, const OpenOptions& options) {
   checkpoint.card() = describe(location, found, inferred, file.metadata);
   checkpoint.format = file.format;
   checkpoint.layout = found.layout->name;
+  checkpoint.text_tower = has_text_tower(file.tensors);
 
   ModelConfig& config = checkpoint.config;
   settle_heads(config, options, where, checkpoint.assumptions);

@@ -92,8 +92,8 @@ PulledModel describe_copied(const fs::path& folder) {
 }
 
 fs::path find_default() {
-  const std::string chosen = variable("VIT_MODEL");
-  if (chosen.empty()) return default_model();
+  const std::string chosen = model_of_environment();
+  if (chosen.empty()) return bundled_model();
   std::error_code ignored;
   try {
     const fs::path found = find_model(chosen);

@@ -162,6 +162,12 @@ void Weight::read_rows(size_t first, size_t count, float* out) const {
   }
 }
 
+std::vector<float> Weight::numbers() const {
+  std::vector<float> numbers(size());
+  read_rows(0, rows(), numbers.data());
+  return numbers;
+}
+
 bool Weight::is_int8() const {
   return parts_.size() == 1 && parts_.front().row_scales != nullptr;
 }

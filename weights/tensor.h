@@ -67,6 +67,8 @@ class Weight {
 
   /// Converts `count` rows from `first` on to floats, cols() apart.
   void read_rows(size_t first, size_t count, float* out) const;
+  /// All of them, [size()].
+  std::vector<float> numbers() const;
 
   /// Whether these are integers with a scale per row.
   bool is_int8() const;

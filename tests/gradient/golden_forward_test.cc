@@ -9,6 +9,7 @@
 #include "tests/support/paths.h"
 #include "vit/gradient/network.h"
 #include "vit/model/load.h"
+#include "vit/model/open.h"
 #include "vit/model/runner.h"
 
 namespace vit::gradient {
@@ -29,15 +30,13 @@ class GoldenForward : public ::testing::TestWithParam<Reference> {};
 TEST_P(GoldenForward, EqualsTheInferenceModelOnEveryInstructionSet) {
   const fs::path folder = test::goldens() / GetParam().folder;
   const fs::path path = GetParam().file.empty() ? folder : folder / GetParam().file;
-  const auto checkpoint = weights::open(path, {.heads = GetParam().heads});
-  Recipe recipe = checkpoint.recipe;
-  if (GetParam().height != 0) recipe = scaled_to(recipe, GetParam().height, GetParam().width);
-  const Model model = load_model(
-      checkpoint, {.image_height = recipe.crop_height, .image_width = recipe.crop_width});
-  Runner runner(model, recipe);
+  auto checkpoint = weights::open(path, {.heads = GetParam().heads});
+  set_input(checkpoint, GetParam().height, GetParam().width);
+  const Model model = load_model(checkpoint);
+  Runner runner(model, checkpoint.recipe);
   const std::span<const float> expected = runner.logits(read_image(folder / "image.png"));
 
-  const auto network = load_network<float>(checkpoint, recipe.crop_height, recipe.crop_width);
+  const auto network = load_network<float>(checkpoint);
   for (const Isa isa : available_isas()) {
     const NetworkView<float> view(network, {.numbers = network.numbers, .isa = isa});
     Trace<float> trace;

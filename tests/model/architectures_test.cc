@@ -72,9 +72,10 @@ TEST_P(EveryArchitecture, RunsAndAnswersAlikeWithWorkersAndTaps) {
 
 TEST_P(EveryArchitecture, RunsAtAnotherSize) {
   const ModelConfig config = shrunken(weights::config_of(GetParam()));
-  const Model model = load_model(test::random_checkpoint(config),
-                                 {.image_height = 5 * config.embedding.patch_height,
-                                  .image_width = 4 * config.embedding.patch_width});
+  weights::Checkpoint checkpoint = test::random_checkpoint(config);
+  checkpoint.config.embedding.image_height = 5 * config.embedding.patch_height;
+  checkpoint.config.embedding.image_width = 4 * config.embedding.patch_width;
+  const Model model = load_model(checkpoint);
   Runner runner(model, Recipe{});
   const Matrix pixels = test::random_matrix(3, runner.pixels().cols, 3);
   std::copy_n(pixels.data(), pixels.size(), runner.pixels().data);

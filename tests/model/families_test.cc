@@ -71,8 +71,10 @@ class Families : public ::testing::TestWithParam<FamilyCase> {
     }
     if (!variant.empty()) expected = "expected_" + variant + ".safetensors";
     expected_ = test::read_golden(folder / expected);
-    model_ = load_model(checkpoint_,
-                        {.image_height = recipe.crop_height, .image_width = recipe.crop_width});
+    weights::Checkpoint resized = checkpoint_;
+    resized.config.embedding.image_height = recipe.crop_height;
+    resized.config.embedding.image_width = recipe.crop_width;
+    model_ = load_model(resized);
     runner_ = std::make_unique<Runner>(model_, recipe);
     runner_->prepare(read_image(folder / image));
   }

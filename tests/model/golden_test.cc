@@ -14,6 +14,7 @@
 #include "tests/support/paths.h"
 #include "vit/model/load.h"
 #include "vit/model/model.h"
+#include "vit/model/open.h"
 #include "vit/model/runner.h"
 #include "weights/checkpoint.h"
 
@@ -49,16 +50,11 @@ class Golden : public ::testing::TestWithParam<GoldenCase> {
     const GoldenCase& c = GetParam();
     const fs::path folder = test::goldens() / c.folder;
     expected_ = test::read_golden(folder / c.expected);
-    const auto checkpoint =
-        weights::open(c.file.empty() ? folder : folder / c.file, {.heads = c.heads});
+    auto checkpoint = weights::open(c.file.empty() ? folder : folder / c.file, {.heads = c.heads});
+    set_input(checkpoint, c.height, c.width, c.positions);
     Recipe recipe = checkpoint.recipe;
-    if (c.height != 0) {  // these references took the image as it is
-      recipe = scaled_to(recipe, c.height, c.width);
-      recipe.resize = ResizeMode::kNone;
-    }
-    model_ = load_model(checkpoint, {.image_height = recipe.crop_height,
-                                     .image_width = recipe.crop_width,
-                                     .positions = c.positions});
+    if (c.height != 0) recipe.resize = ResizeMode::kNone;  // these took the image as it is
+    model_ = load_model(checkpoint);
     runner_ = std::make_unique<Runner>(model_, recipe);
     runner_->prepare(read_image(folder / "image.png"));
   }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/support/message_of.h"
 #include "tests/support/paths.h"
 #include "tests/support/random.h"
 #include "tests/support/random_checkpoint.h"
@@ -31,8 +32,7 @@ struct Loaded {
 
   explicit Loaded(const std::string& name)
       : checkpoint(weights::open(test::goldens() / name)),
-        model(load_model(checkpoint, {.image_height = checkpoint.recipe.crop_height,
-                                      .image_width = checkpoint.recipe.crop_width})),
+        model(load_model(checkpoint)),
         image(read_image(test::goldens() / name / "image.png")) {}
 };
 
@@ -72,8 +72,7 @@ TEST(Runner, PooledFeaturesAreTheOutputOfTheModelWithoutItsClassifier) {
     EXPECT_EQ(features.size(), feature_count(loaded.model.config, FeatureKind::kPooled));
     weights::Checkpoint headless = loaded.checkpoint;
     headless.config.head.classes = 0;
-    const Model bare = load_model(headless, {.image_height = loaded.checkpoint.recipe.crop_height,
-                                             .image_width = loaded.checkpoint.recipe.crop_width});
+    const Model bare = load_model(headless);
     EXPECT_EQ(features, copied(Runner(bare, loaded.checkpoint.recipe).logits(loaded.image)))
         << name;
   }
@@ -236,6 +235,16 @@ TEST(Runner, EachLayerIsPooledWithTheNormOfTheLast) {
   Runner before(shorter, Recipe{});
   fill_pixels(before);
   EXPECT_EQ(copied(std::span(features).first(config.encoder.width)), copied(before.logits()));
+}
+
+TEST(Features, MessagesAboutAModelWithoutANameHaveAPlace) {
+  ModelConfig config;
+  config.embedding.prefix.clear();
+  EXPECT_EQ(test::message_of([&] { check_features(config, FeatureKind::kClass); }),
+            "this model: has no class token; it has mean and patch features");
+  config.architecture = "tiny";
+  EXPECT_EQ(test::message_of([&] { check_features(config, FeatureKind::kClass); }),
+            "tiny: has no class token; it has mean and patch features");
 }
 
 }  // namespace

@@ -53,11 +53,21 @@ expect "the fields of an error" "$("$prefix/outside/outside" "$model" "$model/co
   "the image $model/config.json $("$prefix/usr/bin/vit" classify -m "$model" --json "$model/config.json" | sed -nE 's/.*"error":"(.*)"}.*/\1/p')"
 # Nothing but the public headers is installed.
 expect "the installed headers" "$(cd "$prefix/usr/include/vit_toolkit" && find . -name '*.h' | sort | tr '\n' ' ')" \
-  "./patch/image/image.h ./vit/base/config.h ./vit/base/enum_names.h ./vit/base/error.h ./vit/base/matrix.h ./vit/base/missing_download.h ./vit/base/precision.h ./vit/base/recipe.h ./vit/model/classifier.h ./vit/model/features.h ./vit/model/runner.h ./vit/model/words.h ./vit/text/prompts.h ./vit/version.h ./vit/vit.h ./vit/vit_c.h "
+  "./patch/image/image.h ./vit/base/config.h ./vit/base/enum_names.h ./vit/base/error.h ./vit/base/matrix.h ./vit/base/missing_download.h ./vit/base/precision.h ./vit/base/recipe.h ./vit/model/classifier.h ./vit/model/classifier_options.h ./vit/model/features.h ./vit/model/runner.h ./vit/model/words.h ./vit/text/prompts.h ./vit/version.h ./vit/vit.h ./vit/vit_c.h "
 # The bundled model is installed, and found if no model is named.
 answer=$(cd "$prefix" && VIT_MODEL="" "$prefix/usr/bin/vit" classify -k 1 "$source_dir/weights/default/pictures/school_bus.png")
 [[ $answer == *"  school bus "* ]] || { echo "the installed program did not name the bus: $answer"; exit 1; }
 [[ -f $prefix/usr/share/vit/default/model.safetensors ]] || { echo "no model was installed"; exit 1; }
+# The outside program finds it beside the library, although the prefix was moved: what it names is broken on purpose.
+mv "$prefix/usr/share/vit/default/model.safetensors" "$prefix/model.safetensors"
+echo broken >"$prefix/usr/share/vit/default/model.safetensors"
+bus=$source_dir/weights/default/pictures/school_bus.png
+refusal=$(VIT_MODEL="" "$prefix/outside/outside" "" "$bus" 2>&1 || true)
+[[ $refusal == "$prefix/usr/share/vit/default/model.safetensors: "* ]] ||
+  { echo "the outside program looked for the model elsewhere: $refusal"; exit 1; }
+mv "$prefix/model.safetensors" "$prefix/usr/share/vit/default/model.safetensors"
+answer=$(VIT_MODEL="" "$prefix/outside/outside" "" "$bus")
+[[ $answer == *"school bus"* ]] || { echo "the outside program did not name the bus: $answer"; exit 1; }
 # A format that the program does not decode itself: the module must be found where it was installed.
 bmp=$prefix/pixel.bmp
 printf 'BM\x3a\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\1\0\0\0\1\0\0\0\1\0\x18\0\0\0\0\0\4\0\0\0' >"$bmp"

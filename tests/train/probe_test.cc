@@ -261,7 +261,7 @@ TEST(Probe, TheHeadOnFeaturesIsTheModelOnImages) {
       weights::Checkpoint checkpoint = test::random_checkpoint(tiny(distilled));
       std::optional<HeadConfig> head;
       if (layers > 1) head = head_of_last_layers(layers, checkpoint.config);
-      auto network = with_new_head(gradient::load_network<float>(checkpoint, 0, 0, head), 3, 1);
+      auto network = with_new_head(gradient::load_network<float>(checkpoint, head), 3, 1);
       const Model model = load_model(checkpoint, {.head = head});
       const data::Sample sample = random_sample();
       const Logistic logistic = random_logistic(model.config.classifier_inputs());

@@ -13,7 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-using testing::SizeIs;
 
 /// Restores the environment variable at the end.
 class DefaultModel : public testing::Test {
@@ -34,33 +33,33 @@ class DefaultModel : public testing::Test {
 
 TEST_F(DefaultModel, IsWhatTheEnvironmentSays) {
   setenv("VIT_MODEL", "some/model", 1);
-  EXPECT_EQ(default_model(), "some/model");
+  EXPECT_EQ(model_of_environment(), "some/model");
+  unsetenv("VIT_MODEL");
+  EXPECT_EQ(model_of_environment(), "");
 }
 
-TEST_F(DefaultModel, IsLookedForBesideTheProgramThenInTheSources) {
-  ASSERT_THAT(default_model_places(), SizeIs(3));
+TEST(BundledModel, IsLookedForBesideTheProgramThenInTheSources) {
+  const auto places = default_model_places();
+  ASSERT_GE(places.size(), 3u);
   const fs::path program = fs::read_symlink("/proc/self/exe");
-  EXPECT_EQ(default_model_places()[0],
-            program.parent_path().parent_path() / "share/vit/default/model.safetensors");
-  EXPECT_EQ(default_model_places()[1],
+  EXPECT_EQ(places[0], program.parent_path().parent_path() / "share/vit/default/model.safetensors");
+  EXPECT_EQ(places[places.size() - 2],
             vit::test::source_dir() / "weights/default/model.safetensors");
-  EXPECT_THAT(default_model_places()[2].string(),
-              testing::EndsWith("share/vit/default/model.safetensors"));
+  EXPECT_THAT(places.back().string(), testing::EndsWith("share/vit/default/model.safetensors"));
 }
 
-TEST_F(DefaultModel, IsTheFirstThatExists) {
-  setenv("VIT_MODEL", "", 1);
+TEST(BundledModel, IsTheFirstThatExists) {
   for (const fs::path& place : default_model_places()) {
     if (!fs::exists(place)) continue;
-    EXPECT_EQ(default_model(), place);
+    EXPECT_EQ(bundled_model(), place);
     return;
   }
   try {
-    default_model();
+    bundled_model();
     FAIL() << "found a model that is not there";
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("no model given, and the bundled one was not found"));
-    EXPECT_THAT(error.what(), HasSubstr(default_model_places()[1].string()));
+    EXPECT_THAT(error.what(), HasSubstr(default_model_places()[0].string()));
   }
 }
 

@@ -3,9 +3,11 @@
 
 #include <string>
 
+#include "tests/support/message_of.h"
 #include "tests/weights/support.h"
 #include "tests/weights/truth.h"
 #include "weights/checkpoint.h"
+#include "weights/layouts/layout.h"
 #include "weights/layouts/rules.h"
 
 namespace vit::weights {
@@ -380,6 +382,15 @@ TEST(Rules, NumbersAndTailsAreCarriedOver) {
   EXPECT_EQ(match("a.#.b.#.c", "a.1.b.2.c", "x.#.y.#"), "x.1.y.2");
   EXPECT_EQ(match("a.#.c", "a.x.c", "x.#"), "");
   EXPECT_EQ(match("a.c", "a.c.d", "x"), "");
+}
+
+TEST(Jax, AnArrayOfTooManyLayersIsNamedWithItsFile) {
+  const TensorMap tensors{
+      {"embedding/kernel", {.shape = {4, 4, 3, 8}, .strides = {96, 24, 8, 1}}},
+      {"Transformer/encoderblock/LayerNorm_0/scale", {.shape = {100'001, 8}, .strides = {8, 1}}}};
+  EXPECT_EQ(test::message_of([&] { interpret(tensors, "m.npz"); }),
+            "m.npz: array 'Transformer/encoderblock/LayerNorm_0/scale' has 100001 layers, at most "
+            "100000");
 }
 
 }  // namespace

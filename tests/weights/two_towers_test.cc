@@ -81,6 +81,7 @@ Folder& open_clip(Folder& folder, const std::string& architecture, const json& a
 void expect_both_towers(const Folder& folder) {
   const Checkpoint image = open(folder.path());
   EXPECT_EQ(image.config.outputs(), kFeatures);
+  EXPECT_TRUE(image.text_tower);
   const TextCheckpoint text = open_text(folder.path());
   EXPECT_EQ(text.config.features, kFeatures);
   EXPECT_EQ(text.config.context, kContext);

@@ -100,9 +100,7 @@ std::vector<TokenMap> relevance_maps(const Classifier& classifier, const ImageAn
       {.query = query, .fusion = settings.fusion, .first_layer = settings.start_layer});
   std::vector<TokenMap> maps;
   for (size_t i = 0; i < classes.size(); ++i) {
-    const bool named = classes[i] < classifier.labels().size();
-    const std::string label =
-        named ? classifier.labels()[classes[i]] : "class " + std::to_string(classes[i]);
+    const std::string label = classifier.label(classes[i]);
     // Several classes side by side: each map is labelled with its class.
     if (classes.size() > 1)
       maps.push_back({"relevance", label, std::move(found[i])});

@@ -25,7 +25,7 @@
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "vit/base/atomic_file.h"
-#include "vit/model/word_classes.h"
+#include "vit/model/open.h"
 #include "weights/store.h"
 
 namespace vit::tools {
@@ -51,11 +51,12 @@ struct Inspector {
 };
 
 /// The words of --class are the classes of a model with a text tower, unless --labels names them.
-std::optional<WordClasses> words_for(const AttentionSettings& settings,
+std::optional<WordClasses> words_for(const weights::Checkpoint& checkpoint,
+                                     const AttentionSettings& settings,
                                      const cxxopts::ParseResult& arguments) {
   const auto& words = settings.model.classifier.words;
   if (words) return words;
-  if (!settings.targets.empty() && has_text_tower(weights::find_model(settings.model.model)))
+  if (!settings.targets.empty() && checkpoint.text_tower)
     return parse_words(arguments, settings.targets);
   if (arguments.count("template") != 0 || arguments.count("none-of-these") != 0)
     fail_usage(
@@ -64,34 +65,40 @@ std::optional<WordClasses> words_for(const AttentionSettings& settings,
   return std::nullopt;
 }
 
-void check_has_classes(const Classifier& classifier, const AttentionSettings& settings) {
-  if (classifier.config().head.classes == 0)
-    fail(classifier.name(), " has no classes to explain, its output is features",
-         has_text_tower(weights::find_model(settings.model.model))
-             ? "; name one in words: --class \"a red car\""
-             : "");
+void check_has_answers(const weights::Checkpoint& checkpoint) {
+  if (checkpoint.config.head.classes == 0)
+    fail(name_of(checkpoint), " has no classes to explain, its output is features",
+         checkpoint.text_tower ? "; name one in words: --class \"a red car\"" : "");
+}
+
+/// The model for the classes and the input of the settings, which get the words of --class.
+weights::Checkpoint open_with_targets(const AttentionSettings& settings,
+                                      const cxxopts::ParseResult& arguments, ModelSettings& model) {
+  weights::Checkpoint checkpoint =
+      weights::open(weights::find_model(model.model), {.heads = model.classifier.heads});
+  model.classifier.words = words_for(checkpoint, settings, arguments);
+  set_classes(checkpoint, model.classifier);
+  set_input(checkpoint, model);
+  return checkpoint;
 }
 
 /// Everything that the command line leaves to the model is decided here.
 Inspector make_inspector(const AttentionSettings& settings, const cxxopts::ParseResult& arguments) {
   ModelSettings model = settings.model;
-  model.classifier.words = words_for(settings, arguments);
+  const weights::Checkpoint checkpoint = open_with_targets(settings, arguments, model);
   const bool page = settings.view == View::kPage;
-  std::optional<weights::Checkpoint> checkpoint;  // where relevance may be shown
-  if (page || settings.view == View::kRelevance) checkpoint = open_model(model);
-  const bool can_explain =
-      checkpoint && explainable(checkpoint->config, model.classifier.merge_tokens);
+  const bool can_explain = explainable(checkpoint.config, model.classifier.merge_tokens);
   if (settings.by_default && !can_explain) check_default_options(arguments);
   const View view = settings.by_default && !can_explain ? View::kAttention : settings.view;
   const bool relevance = view == View::kRelevance || (page && can_explain);
   // Relevance is computed in f32; the answer shown with it must be too.
   if (relevance && !model.classifier.precision) model.classifier.precision = Precision::kF32;
 
-  Inspector inspector{load_classifier(model), "", view, {}, std::nullopt};
+  if (view == View::kRelevance) check_has_answers(checkpoint);
+  Inspector inspector{load_classifier(checkpoint, model), "", view, {}, std::nullopt};
   const Classifier& classifier = inspector.classifier;
   inspector.model = shown_model(model.model, classifier);
-  if (view == View::kRelevance) check_has_classes(classifier, settings);
-  if (relevance) inspector.network.emplace(load_network(std::move(*checkpoint), model, classifier));
+  if (relevance) inspector.network.emplace(gradient::load_network<float>(checkpoint));
   // A class that the model does not have is one error, not one for each image of a folder.
   inspector.classes = find_classes(classifier, settings.targets);
   return inspector;

@@ -179,8 +179,8 @@ struct Answerer {
   Classifier classifier;
   std::optional<Groups> groups;
 
-  explicit Answerer(const BatchSettings& settings)
-      : classifier(load_with_classes(for_rows(settings.model))),
+  Answerer(const BatchSettings& settings, const weights::Checkpoint& checkpoint)
+      : classifier(load_classifier(checkpoint, for_rows(settings.model))),
         groups(make_groups(settings.groups, classifier, settings.run.quiet)) {}
 
   size_t classes() const { return groups ? groups->count() : classifier.config().head.classes; }
@@ -188,6 +188,12 @@ struct Answerer {
     return class_folders(groups ? groups->names() : classifier.labels(), classes());
   }
 };
+
+Answerer load_answerer(const BatchSettings& settings) {
+  const weights::Checkpoint checkpoint = open_model(settings.model);
+  check_has_classes(checkpoint, settings.model);
+  return {settings, checkpoint};
+}
 
 /// The best classes of a row's image, as many as the row has places.
 std::vector<Prediction> predict(const Answerer& model, const Image& image, size_t top,
@@ -250,7 +256,7 @@ Json header_of(const BatchSettings& settings, const Answerer& model, size_t top)
 
 int run(const cxxopts::ParseResult& arguments) {
   const BatchSettings settings = parse_batch(arguments);
-  const Answerer model(settings);
+  const Answerer model = load_answerer(settings);
   RowShape shape = settings.shape;
   shape.top = std::min(settings.top, model.classes());
   Sorting sorting(settings.sort, model.folders());

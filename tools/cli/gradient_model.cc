@@ -11,18 +11,6 @@ constexpr size_t kMostAttentionWeights = size_t{1} << 30;
 
 }  // namespace
 
-gradient::Network<float> load_network(weights::Checkpoint checkpoint, const ModelSettings& settings,
-                                      const Classifier& classifier) {
-  if (settings.classifier.positions)
-    checkpoint.config.embedding.position_resampling = *settings.classifier.positions;
-  return gradient::load_network<float>(checkpoint, classifier.config().embedding.image_height,
-                                       classifier.config().embedding.image_width);
-}
-
-gradient::Network<float> load_network(const ModelSettings& settings, const Classifier& classifier) {
-  return load_network(open_model(settings), settings, classifier);
-}
-
 bool explainable(const ModelConfig& config, size_t merge_tokens) {
   return config.head.classes != 0 && merge_tokens == 0 &&
          gradient::without_backward_pass(config).empty();

@@ -1,11 +1,11 @@
 #include "tools/cli/model_files.h"
 
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <system_error>
 
 #include "weights/configs/json.h"
+#include "weights/known/default_model.h"
 #include "weights/locate.h"
 
 namespace vit::tools {
@@ -21,8 +21,7 @@ std::vector<std::filesystem::path> weight_files(const std::filesystem::path& mod
 }
 
 bool is_bundled(const std::string& given) {
-  const char* variable = std::getenv("VIT_MODEL");
-  return given.empty() && (variable == nullptr || *variable == '\0');
+  return given.empty() && weights::model_of_environment().empty();
 }
 
 std::string shown_model(const std::string& given, const Classifier& classifier) {

@@ -9,7 +9,7 @@
 #include "tools/cli/word_options.h"
 #include "tools/output/terminal.h"
 #include "vit/base/error.h"
-#include "vit/model/word_classes.h"
+#include "vit/model/open.h"
 #include "weights/store.h"
 
 namespace vit::tools {
@@ -162,36 +162,58 @@ patch::DecodeOptions ModelSettings::decoding(patch::PixelBudget* budget,
   return options;
 }
 
-weights::Checkpoint open_model(const ModelSettings& settings) {
+weights::Checkpoint open_stored(const ModelSettings& settings) {
   return open_checkpoint(weights::find_model(settings.model), settings.classifier);
 }
 
-Classifier load_classifier(const ModelSettings& settings) {
+void set_input(weights::Checkpoint& checkpoint, const ModelSettings& settings) {
+  const ClassifierOptions& options = settings.classifier;
   try {
-    Classifier classifier = Classifier::load(settings.model, settings.classifier);
-    if (!settings.quiet && is_bundled(settings.model)) name_default_model(classifier);
-    return classifier;
-  } catch (const TooManyTokens& error) {
-    fail_again(error, ": --image-size N, --max-tokens N");
+    set_input(checkpoint, options.image_height, options.image_width, options.positions);
   } catch (const UnfitImageSize& error) {
     fail_usage("option '--image-size': ", error.what());
   }
 }
 
-std::string model_place(const ModelSettings& settings, const Classifier& classifier) {
-  return settings.model.empty() ? classifier.path().string() : settings.model;
+weights::Checkpoint open_model(const ModelSettings& settings) {
+  weights::Checkpoint checkpoint = open_stored(settings);
+  set_input(checkpoint, settings);
+  return checkpoint;
+}
+
+Classifier load_classifier(const weights::Checkpoint& checkpoint, const ModelSettings& settings) {
+  try {
+    Classifier classifier = Classifier::from(checkpoint, settings.classifier);
+    if (!settings.quiet && is_bundled(settings.model)) name_default_model(classifier);
+    return classifier;
+  } catch (const TooManyTokens& error) {
+    fail_again(error, ": --image-size N, --max-tokens N");
+  }
+}
+
+Classifier load_classifier(const ModelSettings& settings) {
+  return load_classifier(open_model(settings), settings);
+}
+
+std::string model_place(const ModelSettings& settings, const std::filesystem::path& found) {
+  return settings.model.empty() ? found.string() : settings.model;
+}
+
+void check_has_classes(const weights::Checkpoint& checkpoint, const ModelSettings& settings) {
+  if (checkpoint.config.head.classes != 0) return;
+  const std::string place = model_place(settings, checkpoint.path);
+  if (checkpoint.text_tower)
+    fail_at(place, "this model has no classes of its own; name them in words: ",
+            "--labels \"a cat,a dog\" or --labels @FILE");
+  fail_at(place, name_of(checkpoint), " has no classifier, its output is ",
+          checkpoint.config.outputs(),
+          " features; give a model with a classifier, or write the features with vit embed");
 }
 
 Classifier load_with_classes(const ModelSettings& settings) {
-  Classifier classifier = load_classifier(settings);
-  if (classifier.config().head.classes != 0) return classifier;
-  const std::string place = model_place(settings, classifier);
-  if (has_text_tower(classifier.path()))
-    fail_at(place, "this model has no classes of its own; name them in words: ",
-            "--labels \"a cat,a dog\" or --labels @FILE");
-  fail_at(place, classifier.name(), " has no classifier, its output is ",
-          classifier.config().outputs(),
-          " features; give a model with a classifier, or write the features with vit embed");
+  const weights::Checkpoint checkpoint = open_model(settings);
+  check_has_classes(checkpoint, settings);
+  return load_classifier(checkpoint, settings);
 }
 
 std::vector<HeadId> parse_heads(std::string_view option, std::string_view text) {

@@ -1,6 +1,7 @@
 /// Options for the model and the images, shared by the commands.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -51,17 +52,26 @@ ModelOperand split_model(const cxxopts::ParseResult& arguments, size_t others);
 /// --quiet, for commands that have no other use for it.
 void add_quiet_option(cxxopts::Options& options);
 
-/// The model's configuration and weights, with the classes that --labels names.
+/// The model's configuration and weights, with the classes that --labels names, at the file's own
+/// input size.
+weights::Checkpoint open_stored(const ModelSettings& settings);
+/// Gives an open model the input of the settings. Throws a UsageError if --image-size does not fit.
+void set_input(weights::Checkpoint& checkpoint, const ModelSettings& settings);
+/// open_stored() and set_input().
 weights::Checkpoint open_model(const ModelSettings& settings);
 
-/// Writes a note on standard error if no model was given. Throws a UsageError if --image-size does
-/// not fit the model, an Error for anything else.
+/// From what open_model() gave for these settings. Writes a note on standard error if no model was
+/// given.
+Classifier load_classifier(const weights::Checkpoint& checkpoint, const ModelSettings& settings);
+/// As above, of open_model().
 Classifier load_classifier(const ModelSettings& settings);
 
 /// The place of messages about the model: as it was given, else where it was found.
-std::string model_place(const ModelSettings& settings, const Classifier& classifier);
+std::string model_place(const ModelSettings& settings, const std::filesystem::path& found);
 
-/// As load_classifier(). Throws an Error if the model has no classes.
+/// Throws an Error if the model has no classes.
+void check_has_classes(const weights::Checkpoint& checkpoint, const ModelSettings& settings);
+/// load_classifier() after check_has_classes().
 Classifier load_with_classes(const ModelSettings& settings);
 
 /// Help text of --max-pixels.

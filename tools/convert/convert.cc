@@ -11,7 +11,7 @@
 #include "tools/output/terminal.h"
 #include "tools/output/unicode.h"
 #include "vit/base/atomic_file.h"
-#include "vit/model/word_classes.h"
+#include "vit/model/open.h"
 #include "weights/mean.h"
 #include "weights/save.h"
 #include "weights/store.h"
@@ -108,7 +108,7 @@ int run(const cxxopts::ParseResult& parsed) {
   remove_abandoned(output.parent_path());
   const auto words = parse_words(parsed);
   if (words && !others.empty()) fail_usage("--labels and --mean-with given, expected one of them");
-  const auto checkpoint = words ? open_with_words(source, {.words = &*words, .heads = heads})
+  const auto checkpoint = words ? open_checkpoint(source, {.heads = heads, .words = words})
                                 : open_mean(source, others, heads);
   const DType dtype = chosen ? *chosen : weights::lossless_dtype(checkpoint);
   weights::save(output, checkpoint, {.dtype = dtype});

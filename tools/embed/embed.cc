@@ -92,7 +92,8 @@ void normalize(std::span<float> numbers, size_t width) {
 
 int run(const cxxopts::ParseResult& arguments) {
   const EmbedSettings settings = parse_embed(arguments);
-  const Classifier classifier = load_classifier(for_rows(settings.model));
+  const Classifier classifier =
+      load_classifier(open_model(settings.model), for_rows(settings.model));
   const ModelConfig& config = classifier.config();
   const FeatureKind kind = settings.kind.value_or(usual_kind(config));
   check_features(config, kind);

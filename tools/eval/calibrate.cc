@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <deque>
+#include <utility>
 
 #include "tools/output/format.h"
-#include "weights/checkpoint.h"
 #include "weights/save.h"
 #include "weights/tensor_list.h"
 
@@ -16,17 +15,6 @@ namespace {
 double log_temperature_at(double point) {
   const double share = point / static_cast<double>(TemperatureFit::kPoints - 1);
   return std::lerp(std::log(TemperatureFit::kLowest), std::log(TemperatureFit::kHighest), share);
-}
-
-/// The weight times `factor`; its numbers are kept in `storage`.
-weights::Weight scaled_weight(const weights::Weight& weight, float factor,
-                              std::deque<std::vector<float>>& storage) {
-  std::vector<float>& numbers = storage.emplace_back(weight.size());
-  weight.read_rows(0, weight.rows(), numbers.data());
-  for (float& number : numbers) number *= factor;
-  return weights::Tensor{.shape = weight.shape(),
-                         .strides = weights::contiguous_strides(weight.shape()),
-                         .data = reinterpret_cast<const std::byte*>(numbers.data())};
 }
 
 }  // namespace
@@ -59,16 +47,17 @@ double TemperatureFit::temperature() const {
   return std::exp(log_temperature_at(at));
 }
 
-void save_calibrated(const ModelSettings& model, double temperature,
+void save_calibrated(const weights::Checkpoint& checkpoint, double temperature,
                      const std::filesystem::path& output) {
-  const weights::Checkpoint checkpoint = open_model(model);
+  const auto factor = static_cast<float>(1.0 / temperature);
   weights::Checkpoint calibrated = checkpoint;
-  std::deque<std::vector<float>> storage;
   weights::for_each_tensor(checkpoint.config, [&](const weights::TensorSpec& spec) {
     if (spec.part != weights::TensorPart::kClassifier) return;
-    if (const weights::Weight* weight = checkpoint.find(spec.name))
-      calibrated.add(spec.name,
-                     scaled_weight(*weight, static_cast<float>(1.0 / temperature), storage));
+    const weights::Weight* weight = checkpoint.find(spec.name);
+    if (weight == nullptr) return;
+    std::vector<float> numbers = weight->numbers();
+    for (float& number : numbers) number *= factor;
+    calibrated.add_numbers(spec.name, weight->shape(), std::move(numbers));
   });
   calibrated.metadata["temperature"] = formatted("%.6g", temperature);
   weights::save(output, calibrated, {.dtype = weights::lossless_dtype(checkpoint)});

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/cli/model_options.h"
+#include "weights/checkpoint.h"
 
 namespace vit::tools {
 
@@ -34,9 +34,9 @@ class TemperatureFit {
   std::vector<double> sums_ = std::vector<double>(kPoints);
 };
 
-/// Writes the model with its classifier's weights divided by `temperature`, so that every program
+/// Writes a model with its classifier's weights divided by `temperature`, so that every program
 /// that reads the file gets the calibrated answers. Throws an Error if it has no classifier.
-void save_calibrated(const ModelSettings& model, double temperature,
+void save_calibrated(const weights::Checkpoint& checkpoint, double temperature,
                      const std::filesystem::path& output);
 
 }  // namespace vit::tools

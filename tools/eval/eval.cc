@@ -168,7 +168,7 @@ Evaluation run_evaluation(const Settings& settings, const Classifier& classifier
 
 void check_model(const Settings& settings, const Classifier& classifier) {
   if (classifier.config().head.multi_label && !settings.calibrated.empty())
-    fail_at(model_place(settings.model, classifier), classifier.name(),
+    fail_at(model_place(settings.model, classifier.path()), classifier.name(),
             " gives every class a probability of its own; a temperature is for a softmax");
 }
 
@@ -187,17 +187,28 @@ void check_all_outputs(const Settings& settings, const Classifier& classifier) {
   check_outputs(outputs, {settings.data, classifier.path()});
 }
 
-void write_calibrated(const Settings& settings, const TemperatureFit& fit) {
+void write_calibrated(const Settings& settings, const weights::Checkpoint& stored,
+                      const TemperatureFit& fit) {
   const double temperature = fit.temperature();
-  save_calibrated(settings.model, temperature, settings.calibrated);
+  save_calibrated(stored, temperature, settings.calibrated);
   if (!settings.model.quiet)
     write_message(printable(settings.calibrated) + ": the model with its logits divided by " +
                   formatted("%.4g", temperature));
 }
 
+/// `stored`: the model at the file's own input size, if it is needed later.
+Classifier load(const Settings& settings, std::optional<weights::Checkpoint>& stored) {
+  weights::Checkpoint checkpoint = open_stored(settings.model);
+  if (!settings.calibrated.empty()) stored = checkpoint;
+  set_input(checkpoint, settings.model);
+  check_has_classes(checkpoint, settings.model);
+  return load_classifier(checkpoint, settings.model);
+}
+
 int run_all(const cxxopts::ParseResult& arguments) {
   Settings settings = parse_settings(arguments);
-  const Classifier classifier = load_with_classes(settings.model);
+  std::optional<weights::Checkpoint> stored;  // to be calibrated
+  const Classifier classifier = load(settings, stored);
   check_model(settings, classifier);
   const auto groups = make_groups(settings.groups, classifier, settings.model.quiet);
   const ClassNames names = truths(settings, classifier, groups);
@@ -216,7 +227,7 @@ int run_all(const cxxopts::ParseResult& arguments) {
   write_output(settings.json ? evaluation_json(report) : evaluation_text(report));
   if (outputs.predictions) outputs.predictions->commit();
   if (!settings.output.empty()) write_evaluation(settings.output, report, files.source.read);
-  if (outputs.fit) write_calibrated(settings, *outputs.fit);
+  if (stored) write_calibrated(settings, *stored, *outputs.fit);
   if (!settings.model.quiet) say_skipped(files.skipped);
   return evaluation.unreadable == 0 ? 0 : 1;
 }

@@ -176,6 +176,21 @@ std::string bytes_for(const std::string& output, const NamedReport& named,
   return encode_picture(heads_plots(named), fs::path(output).extension().string());
 }
 
+struct LoadedModel {
+  Classifier classifier;
+  std::optional<gradient::Network<float>> network{};  ///< none: no estimates
+};
+
+LoadedModel load_model(const Settings& settings) {
+  const weights::Checkpoint checkpoint = open_model(settings.model);
+  LoadedModel loaded{load_classifier(checkpoint, settings.model)};
+  check_attention_size(loaded.classifier);
+  if (settings.importance_images != 0 &&
+      explainable(checkpoint.config, settings.model.classifier.merge_tokens))
+    loaded.network = gradient::load_network<float>(checkpoint);
+  return loaded;
+}
+
 int run(const cxxopts::ParseResult& arguments) {
   const Settings settings = parse_settings(arguments);
   check_folder_of(settings.output);
@@ -185,21 +200,18 @@ int run(const cxxopts::ParseResult& arguments) {
   check_outputs({settings.output}, inputs_of(settings, files));
   if (settings.most_images != 0 && files.size() > settings.most_images)
     files.resize(settings.most_images);
-  const Classifier classifier = load_classifier(settings.model);
-  check_attention_size(classifier);
-  std::optional<gradient::Network<float>> network;
-  const size_t merged = settings.model.classifier.merge_tokens;
-  if (settings.importance_images != 0 && explainable(classifier.config(), merged))
-    network = load_network(settings.model, classifier);
+  const LoadedModel loaded = load_model(settings);
+  const Classifier& classifier = loaded.classifier;
   patch::PixelBudget budget(settings.model.max_pixels);
   Inspection inspection{.classifier = classifier,
-                        .network = network ? &*network : nullptr,
+                        .network = loaded.network ? &*loaded.network : nullptr,
                         .decoding = settings.model.decoding(&budget),
                         .builder = interpret::HeadReportBuilder(classifier.config()),
                         .mutex = {},
                         .line = ProgressLine()};
   inspect_all(inspection, files, settings.importance_images);
   inspection.line.clear();
+  const size_t merged = settings.model.classifier.merge_tokens;
   const NamedReport named{
       shown_model(settings.model.model, classifier) +
           (merged == 0 ? "" : ", merging " + std::to_string(merged) + " tokens after each layer"),

@@ -81,8 +81,7 @@ void classify_one(const ServedModel& model, const PixelLimits& limits, Runner& r
                    [&] { work->words = model.need_words().classifier(settings.labels); });
     result.logits = word_logits(*work->words, result.logits);
     check_answer(result.logits);
-    result.predictions =
-        top_labels(*work->words, word_probabilities(*work->words, result.logits), settings.top);
+    result.predictions = top_labels(*work->words, result.logits, settings.top);
   }
   std::erase_if(result.predictions,
                 [&](const Prediction& p) { return p.probability < settings.threshold; });

@@ -7,7 +7,6 @@
 #include "tools/cli/pull_advice.h"
 #include "tools/serve/status_error.h"
 #include "vit/model/word_classes.h"
-#include "weights/store.h"
 
 namespace vit::tools::serve {
 namespace {
@@ -34,7 +33,7 @@ ServedModel::ServedModel(std::string as, ModelSettings how, Classifier loaded)
   no_words_ = name + " has classes of its own and reads no text";
   if (!classifier.labels().empty()) return;
   try {
-    auto checkpoint = weights::open_text(weights::find_model(settings_.model));
+    auto checkpoint = weights::open_text(classifier.path());
     two_towers_ = true;
     words_ = std::make_unique<const Words>(
         load_word_encoder(std::move(checkpoint), known_clip_vocabularies()));
@@ -50,8 +49,8 @@ const Words& ServedModel::need_words() const {
 
 const gradient::Network<float>& ServedModel::network() const {
   std::call_once(once_, [&] {
-    network_ =
-        std::make_unique<const gradient::Network<float>>(load_network(settings_, classifier));
+    network_ = std::make_unique<const gradient::Network<float>>(
+        gradient::load_network<float>(open_model(settings_)));
   });
   return *network_;
 }

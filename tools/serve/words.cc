@@ -1,11 +1,10 @@
 #include "tools/serve/words.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "tools/serve/inputs.h"
 #include "tools/serve/status_error.h"
+#include "vit/model/predictions.h"
 #include "vit/model/word_classes.h"
 #include "vit/text/prompts.h"
 
@@ -112,28 +111,13 @@ std::vector<text::WordLabel> read_labels(const Request& request, const Json& fie
   }
 }
 
-std::vector<float> word_probabilities(const WordClassifier& words, std::span<const float> logits) {
-  std::vector<double> shares(logits.size());
-  if (words.sigmoid) {
-    std::ranges::transform(logits, shares.begin(),
-                           [](float x) { return 1.0 / (1.0 + std::exp(-double{x})); });
-  } else {
-    const double highest = std::ranges::max(logits);
-    std::ranges::transform(logits, shares.begin(), [&](float x) { return std::exp(x - highest); });
-    const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
-    for (double& share : shares) share /= sum;
-  }
-  return {shares.begin(), shares.end()};
-}
-
-std::vector<Prediction> top_labels(const WordClassifier& words,
-                                   std::span<const float> probabilities, size_t k) {
-  std::vector<Prediction> all;
-  for (size_t i = 0; i < probabilities.size(); ++i)
-    all.push_back({i, words.labels[i], probabilities[i]});
-  std::ranges::stable_sort(all, std::ranges::greater(), &Prediction::probability);
-  all.resize(std::min(k, all.size()));
-  return all;
+std::vector<Prediction> top_labels(const WordClassifier& words, std::span<const float> logits,
+                                   size_t k) {
+  const std::vector<float> probabilities = probabilities_of(logits, words.sigmoid);
+  std::vector<Prediction> best;
+  for (const size_t i : largest(probabilities, k))
+    best.push_back({i, words.labels[i], probabilities[i]});
+  return best;
 }
 
 }  // namespace vit::tools::serve

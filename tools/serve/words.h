@@ -43,11 +43,8 @@ class Words {
 /// 413 for more than `most` texts.
 std::vector<text::WordLabel> read_labels(const Request& request, const Json& fields, size_t most);
 
-/// Probabilities of the labels, from word_logits().
-std::vector<float> word_probabilities(const WordClassifier& words, std::span<const float> logits);
-
-/// The `k` most probable labels, best first; ties in the order of the labels.
-std::vector<Prediction> top_labels(const WordClassifier& words,
-                                   std::span<const float> probabilities, size_t k);
+/// The `k` most probable labels, from word_logits(), best first; ties in the order of the labels.
+std::vector<Prediction> top_labels(const WordClassifier& words, std::span<const float> logits,
+                                   size_t k);
 
 }  // namespace vit::tools::serve

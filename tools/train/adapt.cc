@@ -5,6 +5,7 @@
 #include "tools/train/data.h"
 #include "tools/train/teach.h"
 #include "vit/model/load.h"
+#include "vit/model/open.h"
 #include "vit/train/probe.h"
 #include "vit/train/set_head.h"
 #include "weights/checkpoint.h"
@@ -29,8 +30,7 @@ std::vector<data::Sample> some_of(const std::vector<data::Sample>& samples) {
 train::Logistic fit_start(const weights::Checkpoint& checkpoint, const data::Dataset& dataset,
                           const train::Settings& settings, ThreadPool& pool) {
   const Recipe& recipe = checkpoint.recipe;
-  const Model model = load_model(
-      checkpoint, {.image_height = recipe.crop_height, .image_width = recipe.crop_width});
+  const Model model = load_model(checkpoint);
   const std::vector<data::Sample> samples = some_of(dataset.train);
   const Matrix features =
       features_of(model, recipe, samples, "features for the first classifier", pool);
@@ -68,8 +68,7 @@ gradient::Network<float> first_network(const weights::Checkpoint& checkpoint,
                                        const TrainSettings& settings) {
   const bool keeps_head = settings.head_start == HeadStart::kKeep;
   if (keeps_head) check_same_classes(checkpoint, dataset, settings.from);
-  auto network = gradient::load_network<float>(checkpoint, checkpoint.recipe.crop_height,
-                                               checkpoint.recipe.crop_width);
+  auto network = gradient::load_network<float>(checkpoint);
   if (!keeps_head)
     return train::with_new_head(network, dataset.labels.size(), settings.training.batches.seed);
   return network;
@@ -80,8 +79,7 @@ gradient::Network<float> first_network(const weights::Checkpoint& checkpoint,
 RunInput adapting_run(const TrainSettings& settings, ThreadPool& pool) {
   auto checkpoint =
       weights::open(weights::find_model(settings.from), {.heads = settings.model.heads});
-  if (const size_t edge = settings.model.image_size; edge != 0)
-    checkpoint.recipe = scaled_to(checkpoint.recipe, edge, edge);
+  set_input(checkpoint, settings.model.image_size, settings.model.image_size);
   check_tokens(checkpoint.config, kMostTokens, settings.from);
   data::Dataset dataset = read_data(settings, input_edge(checkpoint.recipe), pool);
   show_whole(dataset, checkpoint.recipe);

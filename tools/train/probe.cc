@@ -10,6 +10,7 @@
 #include "tools/train/data.h"
 #include "tools/train/final_report.h"
 #include "vit/model/load.h"
+#include "vit/model/open.h"
 #include "vit/train/probe.h"
 #include "vit/train/set_head.h"
 #include "weights/checkpoint.h"
@@ -101,7 +102,6 @@ void say_result(const TrainSettings& settings, const data::Dataset& dataset,
 struct Base {
   weights::Checkpoint checkpoint;
   HeadConfig head{};  ///< of the features: the model's own, or one that reads several layers
-  Recipe recipe{};
   bool may_drop_means = false;  ///< class tokens alone may be better than with the means
 };
 
@@ -116,17 +116,13 @@ Base open_base(const TrainSettings& settings) {
     base.head = train::head_of_last_layers(layers, config);
     base.may_drop_means = base.head.pooling == Pooling::kClassAndMean && !base.head.pooled_norm;
   }
-  base.recipe = base.checkpoint.recipe;
-  if (const size_t edge = settings.model.image_size; edge != 0)
-    base.recipe = scaled_to(base.recipe, edge, edge);
+  set_input(base.checkpoint, settings.model.image_size, settings.model.image_size);
   check_tokens(config, kMostTokens, settings.from);
   return base;
 }
 
 Model load_base(const Base& base) {
-  return load_model(base.checkpoint, {.image_height = base.recipe.crop_height,
-                                      .image_width = base.recipe.crop_width,
-                                      .head = base.head});
+  return load_model(base.checkpoint, {.head = base.head});
 }
 
 /// How many features the base's own classifier reads.
@@ -140,7 +136,7 @@ size_t inputs_of(const Base& base) {
 ProbeFeatures features_for(const Base& base, const Model& model,
                            const std::vector<data::Sample>& samples, const char* what,
                            ThreadPool& pool) {
-  ProbeFeatures features{.all = features_of(model, base.recipe, samples, what, pool),
+  ProbeFeatures features{.all = features_of(model, base.checkpoint.recipe, samples, what, pool),
                          .class_tokens = {},
                          .first_cols = inputs_of(base)};
   if (base.may_drop_means)
@@ -182,9 +178,6 @@ void save_model(const TrainSettings& settings, Base base, const Fitted& fitted,
   weights::Checkpoint& model = base.checkpoint;
   train::set_head(fitted.head, head, model);
   // Tables of positions stay those of the base: they are resampled when the model is loaded.
-  model.config.embedding.image_height = base.recipe.crop_height;
-  model.config.embedding.image_width = base.recipe.crop_width;
-  model.recipe = base.recipe;
   model.labels = dataset.labels;
   model.wordnet_ids = dataset.wordnet_ids;
   model.assumptions.clear();  // some are about the classes of the base
@@ -197,9 +190,9 @@ void save_model(const TrainSettings& settings, Base base, const Fitted& fitted,
 int train_probe(const TrainSettings& settings, ThreadPool& pool) {
   const auto start = std::chrono::steady_clock::now();
   Base base = open_base(settings);
-  data::Dataset dataset = read_data(settings, input_edge(base.recipe), pool);
+  data::Dataset dataset = read_data(settings, input_edge(base.checkpoint.recipe), pool);
   if (settings.folds != 0) join_parts(dataset);
-  show_whole(dataset, base.recipe);
+  show_whole(dataset, base.checkpoint.recipe);
   const DatasetFeatures features = features_for(base, dataset, pool);
   const auto labels = train::labels_of(dataset.train),
              other_labels = train::labels_of(dataset.validation);

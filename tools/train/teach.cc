@@ -11,6 +11,7 @@
 #include "vit/base/hash.h"
 #include "vit/gradient/network.h"
 #include "vit/model/load.h"
+#include "vit/model/open.h"
 #include "vit/model/runner.h"
 #include "vit/train/evaluate.h"
 #include "vit/train/probe.h"
@@ -66,24 +67,29 @@ std::vector<size_t> classes_of(const weights::Checkpoint& teacher, const TrainSe
 
 /// The network of a teacher, or none if it has parts without backward pass, which the network does
 /// not know.
-std::optional<gradient::Network<float>> network_of(const weights::Checkpoint& checkpoint,
-                                                   const Recipe& recipe) {
+std::optional<gradient::Network<float>> network_of(const weights::Checkpoint& checkpoint) {
   const ModelConfig& config = checkpoint.config;
   if (config.embedding.conv_stem || !gradient::without_backward_pass(config).empty()) return {};
-  return gradient::load_network<float>(checkpoint, recipe.crop_height, recipe.crop_width);
+  return gradient::load_network<float>(checkpoint);
 }
 
 /// Identifies the weights of a model that has no network.
 std::uint64_t hash_of(const weights::Checkpoint& checkpoint) {
   Hash hash;
-  std::vector<float> numbers;
   for (const auto& [name, weight] : checkpoint.weights()) {
-    numbers.resize(weight.size());
-    weight.read_rows(0, weight.rows(), numbers.data());
+    const std::vector<float> numbers = weight.numbers();
     hash.add(name);
     hash.add_row(numbers.data(), numbers.size());
   }
   return hash.value();
+}
+
+/// At its own input size.
+weights::Checkpoint open_teacher(const TrainSettings& settings) {
+  auto checkpoint = weights::open(weights::find_model(settings.teacher));
+  set_input(checkpoint);
+  check_tokens(checkpoint.config, kMostTokens, settings.teacher);
+  return checkpoint;
 }
 
 class Teacher {
@@ -91,14 +97,11 @@ class Teacher {
   Teacher(const TrainSettings& settings, const train::BatchSource& source)
       : settings_(settings),
         source_(source),
-        checkpoint_(weights::open(weights::find_model(settings.teacher))),
+        checkpoint_(open_teacher(settings)),
         classes_(classes_of(checkpoint_, settings, source.dataset)),
         recipe_(checkpoint_.recipe),
-        network_(network_of(checkpoint_, recipe_)) {
-    check_tokens(checkpoint_.config, kMostTokens, settings.teacher);
-    if (!network_)
-      model_ = load_model(checkpoint_,
-                          {.image_height = recipe_.crop_height, .image_width = recipe_.crop_width});
+        network_(network_of(checkpoint_)) {
+    if (!network_) model_ = load_model(checkpoint_);
     train::keep_margins(source.dataset.train, recipe_);
   }
 

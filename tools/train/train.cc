@@ -66,6 +66,7 @@ void check_output(const TrainSettings& settings) {
 /// A new model.
 RunInput new_run(const TrainSettings& settings, ThreadPool& pool) {
   const NewModel& model = settings.model;
+  check_tokens(config_of(model, 1), kMostTokens, "option '--image-size'");
   data::Dataset dataset = read_data(settings, model.image_size, pool);
   const ModelConfig config = config_of(model, dataset.labels.size());
   Recipe recipe;

@@ -26,8 +26,7 @@ Network<T> blank_network(const ModelConfig& config, Layout layout) {
 
 std::vector<float> read(const weights::Checkpoint& checkpoint, const std::string& name) {
   const weights::Weight& weight = checkpoint.at(name);
-  std::vector<float> values(weight.size());
-  weight.read_rows(0, weight.rows(), values.data());
+  std::vector<float> values = weight.numbers();
   weights::check_finite(weight, 0, values, {checkpoint.path, name});
   return values;
 }
@@ -42,20 +41,20 @@ std::vector<float> read_positions(const weights::Checkpoint& checkpoint, const s
   return values;
 }
 
-/// The numbers of a tensor. Tables of positions and of offsets are resampled to the grid of
-/// `resized`, which still names the grids of the stored tables.
-std::vector<float> values_of(const weights::Checkpoint& checkpoint, const ModelConfig& resized,
+/// The numbers of a tensor. Tables of positions and of offsets are resampled from the grids that
+/// `stored_as` names to that of its input.
+std::vector<float> values_of(const weights::Checkpoint& checkpoint, const ModelConfig& stored_as,
                              const Slot& slot) {
   const bool positions = slot.spec.role == weights::TensorRole::kPositions;
   std::vector<float> values =
       positions ? read_positions(checkpoint, slot.name()) : read(checkpoint, slot.name());
   const ConstMatrixView stored{values.data(), values.size() / slot.cols, slot.cols};
-  const RelativeBiasConfig& bias = resized.encoder.relative_bias;
+  const RelativeBiasConfig& bias = stored_as.encoder.relative_bias;
   Matrix table;
   if (positions)
-    table = patch::positions_for(resized.embedding, slot.cols, stored);
+    table = patch::positions_for(stored_as.embedding, slot.cols, stored);
   else if (slot.spec.role == weights::TensorRole::kTable && bias.kind == RelativeBiasKind::kTable)
-    table = resample_bias_table(bias, stored, resized.embedding.grid());
+    table = resample_bias_table(bias, stored, stored_as.embedding.grid());
   else
     return values;
   return {table.data(), table.data() + table.size()};
@@ -113,16 +112,13 @@ Network<T> make_network(const ModelConfig& config) {
 }
 
 template <typename T>
-Network<T> load_network(const weights::Checkpoint& checkpoint, size_t image_height,
-                        size_t image_width, const std::optional<HeadConfig>& head) {
-  ModelConfig stored = checkpoint.config;
-  if (head) stored.head = *head;
-  ModelConfig config = stored;
-  if (image_height != 0) config.embedding.image_height = image_height;
-  if (image_width != 0) config.embedding.image_width = image_width;
+Network<T> load_network(const weights::Checkpoint& checkpoint,
+                        const std::optional<HeadConfig>& head) {
+  ModelConfig config = checkpoint.config;
+  if (head) config.head = *head;
   patch::patch_grid(config.embedding.image_height, config.embedding.image_width,
                     config.embedding.patch_height, config.embedding.patch_width);
-  const ModelConfig resized = config;  // still with the grids of the stored tables
+  const ModelConfig stored = config;  // with the grids of the stored tables
   config.embedding.position_grid = config.embedding.grid();
   join_factors(config);
   fit_bias_grid(config);
@@ -133,7 +129,7 @@ Network<T> load_network(const weights::Checkpoint& checkpoint, size_t image_heig
                                           return checkpoint.find(name) != nullptr;
                                         }));
   for (const Slot& slot : network.layout.slots()) {
-    const std::vector<float> values = values_of(checkpoint, resized, slot);
+    const std::vector<float> values = values_of(checkpoint, stored, slot);
     for (size_t i = 0; i < values.size(); ++i)
       network.numbers[slot.offset + i] = static_cast<T>(values[i]);
   }
@@ -196,10 +192,8 @@ template struct NetworkView<float>;
 template struct NetworkView<double>;
 template Network<float> make_network(const ModelConfig&);
 template Network<double> make_network(const ModelConfig&);
-template Network<float> load_network(const weights::Checkpoint&, size_t, size_t,
-                                     const std::optional<HeadConfig>&);
-template Network<double> load_network(const weights::Checkpoint&, size_t, size_t,
-                                      const std::optional<HeadConfig>&);
+template Network<float> load_network(const weights::Checkpoint&, const std::optional<HeadConfig>&);
+template Network<double> load_network(const weights::Checkpoint&, const std::optional<HeadConfig>&);
 template ConstView<float> forward(const NetworkView<float>&, const Batch<float>&, Trace<float>&);
 template ConstView<double> forward(const NetworkView<double>&, const Batch<double>&,
                                    Trace<double>&);

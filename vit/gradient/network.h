@@ -43,11 +43,11 @@ struct NetworkView {
 template <typename T>
 Network<T> make_network(const ModelConfig& config);
 
-/// The checkpoint's weights. Another image size than its own (0: its own) resamples the positions.
-/// `head`: instead of the checkpoint's own, out of the same tensors.
+/// The checkpoint's weights, for the input of its configuration: set_input() (vit/model/open.h)
+/// chooses another. `head`: instead of the checkpoint's own, out of the same tensors.
 template <typename T>
-Network<T> load_network(const weights::Checkpoint& checkpoint, size_t image_height = 0,
-                        size_t image_width = 0, const std::optional<HeadConfig>& head = {});
+Network<T> load_network(const weights::Checkpoint& checkpoint,
+                        const std::optional<HeadConfig>& head = {});
 
 /// Images of one size, ready for the model.
 template <typename T>

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <mutex>
-#include <numeric>
 
-#include "patch/patchify.h"
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
 #include "vit/model/load.h"
+#include "vit/model/open.h"
+#include "vit/model/predictions.h"
 #include "vit/model/sequence.h"
-#include "vit/model/word_classes.h"
 #include "weights/store.h"
 
 namespace vit {
@@ -61,26 +60,11 @@ size_t images_run_whole(size_t images, size_t workers) {
   return 2 * rest > workers ? images : images - rest;
 }
 
-void check_fits(const Recipe& recipe, const EmbeddingConfig& embedding) {
-  try {
-    patch::patch_grid(recipe.crop_height, recipe.crop_width, embedding.patch_height,
-                      embedding.patch_width);
-  } catch (const Error& error) {
-    throw UnfitImageSize(error.what(), error.where().size());
-  }
-}
-
-/// The checkpoint's recipe, for the image size of the options.
-Recipe recipe_for(const weights::Checkpoint& checkpoint, const ClassifierOptions& options) {
-  Recipe recipe = checkpoint.recipe;
-  if (options.image_height != 0 || options.image_width != 0)
-    recipe =
-        scaled_to(recipe, options.image_height != 0 ? options.image_height : recipe.crop_height,
-                  options.image_width != 0 ? options.image_width : recipe.crop_width);
-  // A chosen size must be a multiple of the patch; a checkpoint's own may leave a remainder.
-  if (recipe != checkpoint.recipe) check_fits(recipe, checkpoint.config.embedding);
-  validate(recipe, checkpoint.path);
-  return recipe;
+void check_options(const ClassifierOptions& options) {
+  if (!(options.temperature > 0.0f) || !std::isfinite(options.temperature))
+    fail("temperature is ", options.temperature, ", expected a finite number above 0");
+  if (options.max_patches != 0 && (options.image_height != 0 || options.image_width != 0))
+    fail("an image size and a number of patches are given, expected one of them");
 }
 
 }  // namespace
@@ -98,17 +82,15 @@ struct Classifier::State {
   mutable std::optional<RunnerPool> runners;        ///< one size for all images
   mutable std::optional<SequenceRunner> sequences;  ///< a size for each
 
-  State(std::filesystem::path from, Model model, const weights::Checkpoint& checkpoint,
-        const Recipe& used, const ClassifierOptions& options)
-      : path(std::move(from)),
+  State(Model model, const weights::Checkpoint& checkpoint, const ClassifierOptions& options)
+      : path(checkpoint.path),
         config(model.config),
-        recipe(used),
+        recipe(checkpoint.recipe),
         labels(checkpoint.labels),
         wordnet_ids(checkpoint.wordnet_ids),
-        name(config.architecture),
+        name(name_of(checkpoint)),
         temperature(options.temperature),
         threads(options.threads) {
-    if (name.empty()) name = std::filesystem::path(checkpoint.path).stem().string();
     RunOptions run{.merge_tokens = options.merge_tokens, .disabled_heads = options.disabled_heads};
     if (options.max_patches == 0) {
       runners.emplace(std::move(model), recipe, std::move(run));
@@ -136,21 +118,18 @@ struct Classifier::State {
 };
 
 Classifier Classifier::load(const std::filesystem::path& model, const ClassifierOptions& options) {
-  if (!(options.temperature > 0.0f) || !std::isfinite(options.temperature))
-    fail("temperature is ", options.temperature, ", expected a finite number above 0");
-  if (options.max_patches != 0 && (options.image_height != 0 || options.image_width != 0))
-    fail("an image size and a number of patches are given, expected one of them");
-  std::filesystem::path path = weights::find_model(model.string());
-  const weights::Checkpoint checkpoint = open_checkpoint(path, options);
-  // The recipe decides the input size: DINOv2's classifiers run at 224 on a position table for 518.
-  const Recipe recipe = recipe_for(checkpoint, options);
-  Model loaded = load_model(checkpoint, {.image_height = recipe.crop_height,
-                                         .image_width = recipe.crop_width,
-                                         .positions = options.positions,
-                                         .precision = options.precision,
-                                         .most_tokens = options.most_tokens});
-  return Classifier(
-      std::make_unique<State>(std::move(path), std::move(loaded), checkpoint, recipe, options));
+  check_options(options);
+  weights::Checkpoint checkpoint = open_checkpoint(weights::find_model(model.string()), options);
+  set_input(checkpoint, options.image_height, options.image_width, options.positions);
+  return from(checkpoint, options);
+}
+
+Classifier Classifier::from(const weights::Checkpoint& checkpoint,
+                            const ClassifierOptions& options) {
+  check_options(options);
+  Model model =
+      load_model(checkpoint, {.precision = options.precision, .most_tokens = options.most_tokens});
+  return Classifier(std::make_unique<State>(std::move(model), checkpoint, options));
 }
 
 Classifier::Classifier(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -219,39 +198,19 @@ std::vector<float> Classifier::features(const Image& image, FeatureKind kind) co
   return features;
 }
 
+std::string Classifier::label(size_t index) const {
+  const std::vector<std::string>& labels = state_->labels;
+  return index < labels.size() ? labels[index] : "class " + std::to_string(index);
+}
+
 std::vector<float> Classifier::probabilities(std::span<const float> logits) const {
-  std::vector<double> exponentials(logits.size());
-  const auto temperature = static_cast<double>(state_->temperature);
-  if (config().head.multi_label) {
-    std::transform(logits.begin(), logits.end(), exponentials.begin(),
-                   [&](float x) { return 1.0 / (1.0 + std::exp(-x / temperature)); });
-  } else if (!logits.empty()) {
-    const float highest = *std::max_element(logits.begin(), logits.end());
-    std::transform(logits.begin(), logits.end(), exponentials.begin(),
-                   [&](float x) { return std::exp((double{x} - double{highest}) / temperature); });
-    const double sum = std::accumulate(exponentials.begin(), exponentials.end(), 0.0);
-    for (double& e : exponentials) e /= sum;
-  }
-  return {exponentials.begin(), exponentials.end()};
+  return probabilities_of(logits, config().head.multi_label, state_->temperature);
 }
 
 std::vector<Prediction> Classifier::top(std::span<const float> probabilities, size_t k) const {
-  std::vector<size_t> order(probabilities.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  k = std::min(k, order.size());
-  std::partial_sort(
-      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), order.end(),
-      [&](size_t a, size_t b) {
-        return probabilities[a] != probabilities[b] ? probabilities[a] > probabilities[b] : a < b;
-      });
   std::vector<Prediction> best;
-  for (size_t i = 0; i < k; ++i) {
-    const size_t index = order[i];
-    const bool named = index < state_->labels.size();
-    best.push_back({.index = index,
-                    .label = named ? state_->labels[index] : "class " + std::to_string(index),
-                    .probability = probabilities[index]});
-  }
+  for (const size_t index : largest(probabilities, k))
+    best.push_back({.index = index, .label = label(index), .probability = probabilities[index]});
   return best;
 }
 

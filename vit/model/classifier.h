@@ -5,49 +5,25 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "vit/base/config.h"
-#include "vit/base/error.h"
-#include "vit/base/precision.h"
 #include "vit/base/recipe.h"
+#include "vit/model/classifier_options.h"
 #include "vit/model/runner.h"
-#include "vit/model/words.h"
 
 namespace vit {
+
+namespace weights {
+class Checkpoint;
+}
 
 struct Prediction {
   size_t index = 0;
   std::string label;  ///< "class 7" where the checkpoint has no names
   float probability = 0.0f;
-};
-
-struct ClassifierOptions {
-  size_t threads = 0;       ///< 0: all that this process may use
-  size_t heads = 0;         ///< attention heads, where the checkpoint does not store their number
-  size_t image_height = 0;  ///< 0: the checkpoint's own input size
-  size_t image_width = 0;
-  /// 0: one size for all images; else each runs at the size of its own aspect ratio that has at
-  /// most so many patches (NaFlex), and not with an image size above.
-  size_t max_patches = 0;
-  std::optional<PositionResampling> positions{};  ///< unset: the checkpoint's, else bilinear
-  float temperature = 1.0f;                       ///< of the softmax over the classes
-  std::vector<HeadId> disabled_heads{};           ///< heads whose output is zero
-  /// Of the blocks' linear layers; unset: int8 where the checkpoint stores them so, else float.
-  std::optional<Precision> precision{};
-  size_t merge_tokens = 0;           ///< tokens merged after each layer
-  size_t most_tokens = kMostTokens;  ///< a model with more, at this image size, is refused
-  /// Classes in words, for a model with a text tower.
-  std::optional<WordClasses> words{};
-};
-
-/// The image size of the options is no multiple of the model's patch.
-class UnfitImageSize : public Error {
- public:
-  using Error::Error;
 };
 
 /// Immutable after loading; every const call may be made from any thread. Runners must not outlive
@@ -58,6 +34,9 @@ class Classifier {
   /// bundled model. See weights::find_model().
   static Classifier load(const std::filesystem::path& model = {},
                          const ClassifierOptions& options = {});
+  /// For the modules of this library: load() after the model was opened, as open_checkpoint() and
+  /// set_input() do with these options (vit/model/open.h).
+  static Classifier from(const weights::Checkpoint& checkpoint, const ClassifierOptions& options);
 
   ~Classifier();
   Classifier(Classifier&&) noexcept;
@@ -68,6 +47,8 @@ class Classifier {
   const ModelConfig& config() const;
   const Recipe& recipe() const;
   const std::vector<std::string>& labels() const;
+  /// "class 7" where the model does not store them.
+  std::string label(size_t index) const;
   /// One per class, or empty where the model does not store them.
   const std::vector<std::string>& wordnet_ids() const;
   /// "deit_tiny_patch16_224", or the file name where the checkpoint has no name.

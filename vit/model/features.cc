@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "vit/base/error.h"
+#include "vit/model/model.h"
 
 namespace vit {
 
@@ -15,7 +16,7 @@ void check_features(const ModelConfig& config, FeatureKind kind) {
   const bool reads_class = kind == FeatureKind::kClass || kind == FeatureKind::kClassAndMean;
   if (reads_class && config.head.class_layers == 0 &&
       class_token(config) == config.embedding.prefix.size())
-    fail_at(config.architecture, "this model has no class token; it has mean and patch features");
+    fail_at(place_of(config), "has no class token; it has mean and patch features");
 }
 
 size_t feature_count(const ModelConfig& config, FeatureKind kind) {

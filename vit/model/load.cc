@@ -92,15 +92,11 @@ Matrix stored_positions(const weights::Checkpoint& checkpoint) {
 Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& options) {
   Model model{.config = checkpoint.config, .embedding = {}, .encoder = {}, .head = {}};
   ModelConfig& c = model.config;
-  if (options.image_height != 0) c.embedding.image_height = options.image_height;
-  if (options.image_width != 0) c.embedding.image_width = options.image_width;
-  if (options.positions) c.embedding.position_resampling = *options.positions;
-  ModelConfig stored = checkpoint.config;
-  if (options.head) stored.head = c.head = *options.head;
+  if (options.head) c.head = *options.head;
   validate(c, checkpoint.path);
   check_tokens(c, options.most_tokens, checkpoint.path);
 
-  weights::check_tensors(stored, checkpoint.weights(), checkpoint.path);
+  weights::check_tensors(c, checkpoint.weights(), checkpoint.path);
   const WeightScope weights(checkpoint);
   model.embedding = bind_embedding(weights, c, stored_positions(checkpoint));
   const WeightScope blocks = weights.in(options.precision) / "blocks";

@@ -10,9 +10,6 @@
 namespace vit {
 
 struct LoadOptions {
-  size_t image_height = 0;  ///< 0: the checkpoint's own input size
-  size_t image_width = 0;
-  std::optional<PositionResampling> positions{};  ///< unset: the config's, bilinear by default
   /// Of the blocks' linear layers; unset: 8 bits where they are stored so. Patch projection,
   /// attention, norms and classifier stay in float.
   std::optional<Precision> precision{};
@@ -22,6 +19,7 @@ struct LoadOptions {
   size_t most_tokens = kMostTokens;  ///< a model of more is refused
 };
 
+/// For the input of the checkpoint's configuration; set_input() (vit/model/open.h) chooses another.
 /// Reads, converts and packs every weight once. The model does not need the checkpoint
 /// afterwards. Throws an Error naming the tensor if a number is not finite.
 Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& options = {});

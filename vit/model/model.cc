@@ -10,8 +10,7 @@ namespace {
 
 /// Throws an Error if this many tokens cannot be merged after each layer.
 void check_merging(const Model& model, size_t merge_tokens) {
-  const std::string where =
-      model.config.architecture.empty() ? "this model" : model.config.architecture;
+  const std::string where = place_of(model.config);
   const EncoderConfig& encoder_config = model.config.encoder;
   if (encoder_config.rotary.kind != RotaryKind::kNone ||
       encoder_config.relative_bias.kind != RelativeBiasKind::kNone)
@@ -37,6 +36,10 @@ void check_merging(const Model& model, size_t merge_tokens) {
 }
 
 }  // namespace
+
+std::string place_of(const ModelConfig& config) {
+  return config.architecture.empty() ? "this model" : config.architecture;
+}
 
 ModelWorkspace::ModelWorkspace(const Model& model, size_t merge_tokens)
     : pixels(model.config.embedding.channels,

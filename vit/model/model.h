@@ -1,9 +1,10 @@
-/// A Vision Transformer: embedding, encoder, head. Immutable after loading and shared by threads
-/// without locks. Runner (vit/model/runner.h) runs images through it.
+/// A Vision Transformer: embedding, encoder, head. Threads share it without locks while
+/// nobody changes it. Runner (vit/model/runner.h) runs images through it.
 #pragma once
 
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "patch/embed.h"
@@ -22,6 +23,9 @@ struct Model {
 
   size_t parameters = 0;
 };
+
+/// Opens messages about a model: its architecture, else "this model".
+std::string place_of(const ModelConfig& config);
 
 /// Observers of the stages of one forward pass; they change no bit of the result.
 struct ModelTaps {

@@ -54,7 +54,8 @@ class Runner {
   std::span<const float> logits();
   std::vector<float> features(FeatureKind kind);
 
-  /// [N, 3·P·P]: the pixels as the last forward pass cut them.
+  /// [N, 3·P·P]: the pixels as the last forward pass cut them, or what a convolutional stem made of
+  /// them.
   ConstMatrixView patches() const;
   const Recipe& recipe() const;
 

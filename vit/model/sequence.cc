@@ -71,7 +71,7 @@ Runner& SequenceRunner::runner_for(const Image& image) {
   runner_.reset();
   c.image_height = size.height;
   c.image_width = size.width;
-  check_tokens(model_.config, options_.most_tokens, model_.config.architecture);
+  check_tokens(model_.config, options_.most_tokens, place_of(model_.config));
   const Matrix positions = patch::positions_for(c, model_.config.encoder.width, table_);
   if (!positions.empty())
     model_.embedding.positions =

@@ -34,8 +34,8 @@ struct SequenceOptions {
 class SequenceRunner {
  public:
   /// `model` is loaded from `checkpoint`, at any size. Throws an Error if the model has rotary
-  /// positions or a relative position bias, which are made for one grid, no positions that can be
-  /// resampled, or nothing that the options ask for.
+  /// positions or a relative position bias, which are made for one grid, or if it cannot do what
+  /// the options ask for.
   SequenceRunner(const weights::Checkpoint& checkpoint, Model model,
                  const SequenceOptions& options);
 

@@ -2,30 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include "vit/base/error.h"
 #include "vit/base/thread_pool.h"
-#include "vit/model/classifier.h"
+#include "vit/model/word_head.h"
 #include "weights/store.h"
 
 namespace vit {
 namespace {
 
 using weights::Checkpoint;
-using weights::Tensor;
-
-/// Numbers that the checkpoint owns from now on.
-void add_numbers(Checkpoint& checkpoint, const char* name, weights::Shape shape,
-                 std::vector<float> numbers) {
-  const auto owned = std::make_shared<const std::vector<float>>(std::move(numbers));
-  Tensor tensor{.dtype = weights::DType::kF32,
-                .shape = shape,
-                .strides = weights::contiguous_strides(shape),
-                .data = reinterpret_cast<const std::byte*>(owned->data())};
-  checkpoint.keep(owned);
-  checkpoint.add(name, std::move(tensor));
-}
 
 /// The logit at which "none of these" and a label are equal.
 float none_logit(const WordHead& head, double threshold, const std::string& where) {
@@ -83,42 +69,9 @@ std::filesystem::path head_cache() {
   }
 }
 
-}  // namespace
-
-std::vector<std::filesystem::path> known_clip_vocabularies() {
-  try {
-    return {weights::clip_vocabulary_file()};
-  } catch (const Error&) {
-    return {};  // no cache folder
-  }
-}
-
-bool has_text_tower(const std::filesystem::path& model) {
-  try {
-    weights::open_text(model);
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-std::string usual_prompt(const std::string& label, bool sigmoid) {
-  std::string lower = label.substr(0, 4);
-  std::ranges::transform(lower, lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  const bool article =
-      lower.starts_with("a ") || lower.starts_with("an ") || lower.starts_with("the ");
-  if (sigmoid) return "This is a photo of " + label + ".";
-  return (article ? "a photo of " : "a photo of a ") + label + ".";
-}
-
-void set_usual_prompts(std::vector<text::WordLabel>& labels, bool sigmoid) {
-  for (auto& label : labels)
-    if (label.prompts.empty()) label.prompts.push_back(usual_prompt(label.name, sigmoid));
-}
-
-void set_classes(Checkpoint& image, const WordHead& head, std::optional<double> none_of_these) {
+/// The head becomes the classifier of the image tower: projection to the shared space, length 1,
+/// one row per label.
+void set_head(Checkpoint& image, const WordHead& head, std::optional<double> none_of_these) {
   if (image.config.outputs() != head.rows.cols())
     fail_at(image.path, "the image tower has ", image.config.outputs(),
             " features, the text tower ", head.rows.cols(), "; expected equal ones");
@@ -137,41 +90,56 @@ void set_classes(Checkpoint& image, const WordHead& head, std::optional<double> 
   config.head_bias = std::ranges::any_of(bias, [](float b) { return b != 0.0f; });
   image.labels = head.labels;
   if (none_of_these) image.labels.emplace_back(kNoneOfThese);
-  add_numbers(image, "head.weight", {classes, features}, std::move(rows));
-  if (config.head_bias) add_numbers(image, "head.bias", {classes}, std::move(bias));
+  image.add_numbers("head.weight", {classes, features}, std::move(rows));
+  if (config.head_bias) image.add_numbers("head.bias", {classes}, std::move(bias));
 }
 
-Checkpoint open_with_words(const std::filesystem::path& model, const WordOpenOptions& options) {
-  Checkpoint image = weights::open(model, {.heads = options.heads});
-  if (options.words == nullptr) {
-    if (image.labels.empty() && image.config.head.classes != 0 && has_text_tower(model))
-      head_to_projection(image);
-    return image;
+/// The sentence for a label, where nothing else is said.
+std::string usual_prompt(const std::string& label, bool sigmoid) {
+  std::string lower = label.substr(0, 4);
+  std::ranges::transform(lower, lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  const bool article =
+      lower.starts_with("a ") || lower.starts_with("an ") || lower.starts_with("the ");
+  if (sigmoid) return "This is a photo of " + label + ".";
+  return (article ? "a photo of " : "a photo of a ") + label + ".";
+}
+
+}  // namespace
+
+std::vector<std::filesystem::path> known_clip_vocabularies() {
+  try {
+    return {weights::clip_vocabulary_file()};
+  } catch (const Error&) {
+    return {};  // no cache folder
   }
-  if (!has_text_tower(model)) {
-    name_classes(image, *options.words);
-    return image;
-  }
-  const weights::TextCheckpoint text = weights::open_text(model);
-  std::vector<text::WordLabel> labels = options.words->labels;
+}
+
+void set_usual_prompts(std::vector<text::WordLabel>& labels, bool sigmoid) {
+  for (auto& label : labels)
+    if (label.prompts.empty()) label.prompts.push_back(usual_prompt(label.name, sigmoid));
+}
+
+void set_classes(Checkpoint& model, const WordClasses& words, size_t threads) {
+  if (!model.text_tower) return name_classes(model, words);
+  const weights::TextCheckpoint text = weights::open_text(model.path);
+  std::vector<text::WordLabel> labels = words.labels;
   set_usual_prompts(labels, text.sigmoid);
-  ThreadPool pool(options.threads);
+  ThreadPool pool(threads);
   const auto vocabularies = known_clip_vocabularies();
   const WordHead head = make_word_head(text, labels,
                                        {.pool = &pool,
                                         .clip_vocabularies = vocabularies,
                                         .cache = head_cache(),
-                                        .progress = options.words->progress});
-  if (options.words->truncated)
-    for (const auto& prompt : head.truncated) options.words->truncated(prompt, text.config.context);
-  set_classes(image, head, options.words->none_of_these);
-  return image;
+                                        .progress = words.progress});
+  if (words.truncated)
+    for (const auto& prompt : head.truncated) words.truncated(prompt, text.config.context);
+  set_head(model, head, words.none_of_these);
 }
 
-Checkpoint open_checkpoint(const std::filesystem::path& model, const ClassifierOptions& options) {
-  return open_with_words(model, {.words = options.words ? &*options.words : nullptr,
-                                 .heads = options.heads,
-                                 .threads = options.threads});
+void set_features_as_output(Checkpoint& model) {
+  if (model.text_tower && model.labels.empty()) head_to_projection(model);
 }
 
 }  // namespace vit

@@ -21,7 +21,7 @@ double length_of(std::span<const double> numbers) {
 }
 
 /// The mean of the features, each of length 1, scaled to length 1 itself.
-void average(ConstMatrixView features, std::span<float> row, const std::string& label) {
+void average(ConstMatrixView features, std::span<float> row, const std::string& where) {
   std::vector<double> sum(row.size()), one(row.size());
   for (size_t r = 0; r < features.rows; ++r) {
     std::copy_n(features.row(r), one.size(), one.begin());
@@ -32,7 +32,7 @@ void average(ConstMatrixView features, std::span<float> row, const std::string& 
   for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<float>(sum[i] / length);
   for (const float x : row)
     if (!std::isfinite(x))
-      fail("label '", label, "': its text feature is ", x, ", which no image can be compared to");
+      fail_at(where, "its text feature is ", x, ", which no image can be compared to");
 }
 
 std::vector<text::TokenSequence> tokens_of(const text::Tokenizer& tokenizer, size_t context,
@@ -61,7 +61,8 @@ WordRows compute(const WordEncoder& encoder, std::span<const text::WordLabel> la
   size_t next = 0;
   for (size_t i = 0; i < labels.size(); ++i) {
     const size_t count = labels[i].prompts.size();
-    average(features.view().row_range(next, count), result.rows.view().row_span(i), labels[i].name);
+    average(features.view().row_range(next, count), result.rows.view().row_span(i),
+            encoder.checkpoint.tower.path + ": label '" + labels[i].name + "'");
     next += count;
   }
   for (size_t i = 0; i < tokens.size(); ++i)

@@ -42,7 +42,7 @@ WordHead make_word_head(const weights::TextCheckpoint& text,
                         std::span<const text::WordLabel> labels,
                         const WordHeadOptions& options = {});
 
-/// The labels as a classifier computes them: the numbers of a model that set_classes() gave them,
+/// The labels as a classifier computes them: the numbers of a model that set_classes() gave these,
 /// to the bit.
 struct WordClassifier {
   std::vector<std::string> labels;

@@ -1,8 +1,13 @@
 #include "weights/known/default_model.h"
 
-#include <array>
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "vit/base/error.h"
 
@@ -19,9 +24,34 @@ fs::path program_folder() {
   return fs::read_symlink("/proc/self/exe", ignored).parent_path();
 }
 
-std::array<fs::path, 3> find_places() {
-  return {(program_folder() / VIT_SHARE_FROM_PROGRAMS / "default" / kFile).lexically_normal(),
-          fs::path(VIT_SOURCE_MODELS) / kFile, fs::path(VIT_SHARE) / "default" / kFile};
+/// The folders in its RPATH or RUNPATH, which programs that link the installed library get from its
+/// CMake package: there lie the modules that it loads on demand.
+std::vector<fs::path> library_folders() {
+  void* const program = dlopen(nullptr, RTLD_LAZY);
+  Dl_serinfo size{};
+  if (program == nullptr || dlinfo(program, RTLD_DI_SERINFOSIZE, &size) != 0) return {};
+  std::vector<Dl_serinfo> memory(size.dls_size / sizeof(Dl_serinfo) + 1);
+  Dl_serinfo* const found = memory.data();
+  *found = size;
+  if (dlinfo(program, RTLD_DI_SERINFO, found) != 0) return {};
+  std::vector<fs::path> folders;
+  for (const Dl_serpath& path : std::span(found->dls_serpath, found->dls_cnt))
+    if ((path.dls_flags & LA_SER_RUNPATH) != 0) folders.emplace_back(path.dls_name);
+  return folders;
+}
+
+std::vector<fs::path> find_places() {
+  std::vector<fs::path> places;
+  const auto add = [&](const fs::path& folder) {
+    fs::path file = (folder / kFile).lexically_normal();
+    if (std::ranges::find(places, file) == places.end()) places.push_back(std::move(file));
+  };
+  add(program_folder() / VIT_SHARE_FROM_PROGRAMS / "default");
+  for (const fs::path& folder : library_folders())
+    add(folder / VIT_SHARE_FROM_LIBRARIES / "default");
+  add(VIT_SOURCE_MODELS);
+  add(fs::path(VIT_SHARE) / "default");
+  return places;
 }
 
 }  // namespace
@@ -31,9 +61,12 @@ std::span<const fs::path> default_model_places() {
   return kPlaces;
 }
 
-fs::path default_model() {
+std::string model_of_environment() {
   const char* chosen = std::getenv("VIT_MODEL");
-  if (chosen != nullptr && *chosen != '\0') return chosen;
+  return chosen == nullptr ? "" : chosen;
+}
+
+fs::path bundled_model() {
   std::string places;
   for (const fs::path& place : default_model_places()) {
     std::error_code ignored;

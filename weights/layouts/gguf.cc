@@ -29,7 +29,7 @@ constexpr Rule kRules[] = {
 };
 
 /// clip.cpp called the first layer of the MLP "down" and the second "up"; their shapes tell.
-TensorMap with_named_mlp(const TensorMap& tensors) {
+TensorMap with_named_mlp(const TensorMap& tensors, const std::string&) {
   const auto down = tensors.find("v.blk.0.ffn_down.weight");
   const bool swapped = down != tensors.end() && down->second.shape.size() == 2 &&
                        down->second.shape[0] > down->second.shape[1];

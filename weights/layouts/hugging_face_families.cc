@@ -87,7 +87,7 @@ bool is_beit(const TensorMap& tensors, const std::string&) {
 
 /// `up_proj` is the first layer of a plain MLP and the value beside the gate of a gated one. The
 /// latter gets a name of its own.
-TensorMap tell_values_from_layers(const TensorMap& tensors) {
+TensorMap tell_values_from_layers(const TensorMap& tensors, const std::string&) {
   constexpr std::string_view kUp = ".mlp.up_proj.", kGate = ".mlp.gate_proj.";
   TensorMap result;
   for (const auto& [name, tensor] : tensors) {

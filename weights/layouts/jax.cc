@@ -99,7 +99,7 @@ constexpr Rule kRules[] = {
 };
 
 /// Blocks written by a loop over layers are one tensor with the layers as first axis.
-TensorMap unrolled(const TensorMap& tensors) {
+TensorMap unrolled(const TensorMap& tensors, const std::string& where) {
   constexpr std::string_view kLoop = "encoderblock/";
   TensorMap result;
   for (const auto& [name, tensor] : tensors) {
@@ -109,7 +109,7 @@ TensorMap unrolled(const TensorMap& tensors) {
       continue;
     }
     if (tensor.shape[0] > kMostTensors)
-      fail("array '", name, "' has ", tensor.shape[0], " layers, at most ", kMostTensors);
+      fail_at(where, "array '", name, "' has ", tensor.shape[0], " layers, at most ", kMostTensors);
     const std::string before = name.substr(0, at) + "encoderblock_";
     const std::string after = name.substr(at + kLoop.size() - 1);
     for (size_t i = 0; i < tensor.shape[0]; ++i)

@@ -174,7 +174,7 @@ Interpretation interpret(const TensorMap& tensors, const std::string& where) {
   for (const auto& layout : layouts()) {
     const auto prefix = find_prefix(tensors, layout);
     if (!prefix || (layout.applies != nullptr && !layout.applies(tensors, *prefix))) continue;
-    const TensorMap prepared = layout.prepare == nullptr ? tensors : layout.prepare(tensors);
+    const TensorMap prepared = layout.prepare == nullptr ? tensors : layout.prepare(tensors, where);
     Renaming renaming{where, *prefix, layout.inner_prefixes, layout.rules, layout.block_rules};
     for (const auto& [name, tensor] : prepared)
       if (name.starts_with(*prefix) && name.ends_with(layout.anchor))

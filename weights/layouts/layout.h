@@ -51,7 +51,8 @@ struct Layout {
   PositionResampling resampling = PositionResampling::kBilinear;
   /// Where the anchor's name does not tell it from others: whether these are its tensors.
   bool (*applies)(const TensorMap& tensors, const std::string& prefix) = nullptr;
-  TensorMap (*prepare)(const TensorMap& tensors) = nullptr;  ///< before the rules
+  /// Before the rules; `where` opens messages.
+  TensorMap (*prepare)(const TensorMap& tensors, const std::string& where) = nullptr;
 };
 
 /// The known ones, in the order in which they are tried.

@@ -68,6 +68,11 @@ void fit_matrix(WeightMap& weights, const char* name) {
 
 }  // namespace
 
+bool has_text_tower(const TensorMap& tensors) {
+  return std::ranges::any_of(
+      kLayouts, [&](const TextLayout& layout) { return root_of(tensors, layout).has_value(); });
+}
+
 std::optional<TextInterpretation> interpret_text(const TensorMap& tensors,
                                                  const std::string& where) {
   for (const TextLayout& layout : kLayouts) {

@@ -15,7 +15,10 @@ struct TextInterpretation {
       weights;  ///< token_embed.weight, pos_embed, blocks.#, norm, proj, logit_scale, logit_bias
 };
 
-/// Nothing where the file has no text tower that this toolkit knows.
+/// Whether the file has a text tower of a layout that this toolkit knows, whole or damaged.
+bool has_text_tower(const TensorMap& tensors);
+
+/// Nothing where has_text_tower() is false.
 std::optional<TextInterpretation> interpret_text(const TensorMap& tensors,
                                                  const std::string& where);
 

@@ -65,6 +65,17 @@ TEST_F(Adapted, FinetuningStartsFromAProbeAndUsesEveryImage) {
   EXPECT_THAT(random.out, Not(HasSubstr("best validation accuracy 100.00 %")));
 }
 
+TEST_F(Adapted, AnImageSizeOfTooManyTokensIsRefused) {
+  for (const char* how : {"--probe", "--finetune"}) {
+    const Finished finished = run(call({how, "--image-size", "1024"}));
+    EXPECT_EQ(finished.status, 1);
+    EXPECT_EQ(finished.err, "vit: " + folder_.path("base.safetensors") +
+                                ": an input of 1024x1024 pixels in patches of 4x4 gives 65537 "
+                                "tokens, at most 32768 are allowed; choose a smaller input size or "
+                                "allow more tokens\n");
+  }
+}
+
 TEST_F(Adapted, KeepsAClassifierOfTheSameClasses) {
   ASSERT_EQ(run(call({})).status, 0);  // a probe that knows the classes of the data
   fs::rename(folder_.path("m.safetensors"), folder_.path("probe.safetensors"));

@@ -129,6 +129,23 @@ TEST_F(WordMistakes, NoTokenizerOrABrokenOne) {
   expect_nothing(baked(copy, "cat,dog"), 1, copy + "/spiece.model: ");
 }
 
+/// Renames a tensor in the header of the copy's weights.
+void rename_tensor(const fs::path& model, const std::string& from, const std::string& to) {
+  std::string bytes = read_file((model / "model.safetensors").string());
+  const size_t at = bytes.find("\"" + from + "\"");
+  ASSERT_NE(at, bytes.npos);
+  bytes.replace(at + 1, from.size(), to);
+  std::ofstream(model / "model.safetensors", std::ios::binary) << bytes;
+}
+
+TEST_F(WordMistakes, ADamagedTextTowerIsNotTakenForNone) {
+  const std::string copy = copied();
+  rename_tensor(copy, "text_model.final_layer_norm.bias", "text_model.final_layer_norm.bios");
+  expect_nothing(baked(copy, "cat,dog"), 1, copy + ": tensor 'norm.bias' is missing");
+  expect_nothing(vit({"classify", "-m", copy, image(0)}), 1,
+                 copy + ": this model has no classes of its own; name them in words");
+}
+
 TEST_F(WordMistakes, PromptsThatAreTooLongAreCutAndNamed) {
   std::string lengthy = "a dog";
   for (int i = 0; i < 80; ++i) lengthy += " and a dog";
@@ -139,6 +156,10 @@ TEST_F(WordMistakes, PromptsThatAreTooLongAreCutAndNamed) {
     EXPECT_THAT(finished.err, HasSubstr("'" + lengthy + "': longer than the "));
     EXPECT_THAT(finished.err, HasSubstr(" tokens of the model; the end is left out\n"));
   }
+  const Finished page =
+      on_model("attention", {"--labels", "@" + labels, image(0), "-o", folder.path("a.html")});
+  EXPECT_EQ(page.status, 0);
+  EXPECT_EQ(page.err.find("longer than the "), page.err.rfind("longer than the ")) << page.err;
 }
 
 }  // namespace

@@ -76,7 +76,8 @@ struct RunParts {
 };
 
 /// One image per worker from file to answer: each decodes while others compute, and the kernels
-/// need not wait for each other. Images of different sizes share all threads instead.
+/// need not wait for each other. Images of different sizes share all threads instead. Only for
+/// load_classifier(): open_model() encodes labels in words on all threads.
 ModelSettings for_rows(ModelSettings settings);
 
 /// The image of a row; sets the row's facts, and its damage, which is an error if the settings are
