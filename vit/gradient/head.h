@@ -10,11 +10,8 @@ namespace vit::gradient {
 /// Of attention pooling.
 template <typename T>
 struct PoolActivations {
-  Numbers<T> query;          ///< [1, D]
-  Numbers<T> key_value;      ///< [B·T, 2D]
-  Numbers<T> probabilities;  ///< [B·H, pooled tokens]; of gradients one image's, [H, pooled tokens]
-  Numbers<T> context;        ///< [B, D]
-  Numbers<T> attended;       ///< [B, D]
+  CrossActivations<T> attention;
+  Numbers<T> attended;  ///< [B, D]
   Numbers<T> normed;
   MlpActivations<T> mlp;
 };
