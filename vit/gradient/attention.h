@@ -22,6 +22,19 @@ struct AttentionTap {
 template <typename T>
 using AttentionHook = std::function<void(const AttentionTap<T>&)>;
 
+/// A hook, which may be empty, and the place in the model that it is called for.
+template <typename T>
+struct HookAt {
+  const AttentionHook<T>& hook;
+  size_t layer = 0;
+  size_t branch = 0;
+
+  HookAt of_branch(size_t index) const { return {hook, layer, index}; }
+  void operator()(size_t image, ConstView<T> probabilities, ConstView<T> gradient) const {
+    if (hook) hook({layer, branch, image, probabilities, gradient});
+  }
+};
+
 template <typename T>
 struct AttentionActivations {
   Numbers<T> raw;  ///< [B·T, (H+KV)·d] queries and keys before q/k norm, if there is one
@@ -47,9 +60,9 @@ template <typename T>
 void attend(const AttentionPart<T>& part, ConstView<T> x, AttentionActivations<T>& kept, View<T> y,
             bool accumulate = false);
 
-/// `d` is memory for the gradients at what was kept. `hook` may be empty.
+/// `d` is memory for the gradients at what was kept.
 template <typename T>
 void attend_back(const AttentionPart<T>& part, AttentionActivations<T>& kept,
-                 AttentionActivations<T>& d, const Back<T>& back, const AttentionHook<T>& hook);
+                 AttentionActivations<T>& d, const Back<T>& back, const HookAt<T>& hook);
 
 }  // namespace vit::gradient

@@ -43,7 +43,7 @@ void attend(const ClassLayerPart<T>& part, ConstView<T> in, ConstView<T> patches
 template <typename T>
 void attend_back(const ClassLayerPart<T>& part, ClassLayerActivations<T>& kept,
                  ClassLayerActivations<T>& d, const Back<T>& step, const ReadBack<T>& back,
-                 const AttentionHook<T>& hook) {
+                 const HookAt<T>& hook) {
   d.memory.resize(kept.memory.rows(), kept.memory.cols());
   cross_attend_back<T>(
       part.attention, kept.attention, d.attention,
@@ -56,15 +56,6 @@ void attend_back(const ClassLayerPart<T>& part, ClassLayerActivations<T>& kept,
                     });
   normalize_back<T>(part.norm1, back.patches, d.patches);
   add<T>(d.patches.view(), back.dpatches, part.norm1.isa);
-}
-
-template <typename T>
-AttentionHook<T> for_layer(const AttentionHook<T>& hook, size_t layer) {
-  if (!hook) return {};
-  return [&hook, layer](AttentionTap<T> tap) {
-    tap.layer = layer;
-    hook(tap);
-  };
 }
 
 }  // namespace
@@ -97,15 +88,14 @@ void read_patches_back(const HeadPart<T>& part, ClassLayersActivations<T>& kept,
   const View<T> dtokens = back.dtokens;
   for (size_t i = kept.size(); i-- > 0;) {
     const ClassLayerPart<T>& layer = part.class_layers[i];
-    step_backward<T>(mlp_step(layer), kept[i].mlp_step, d.mlp_step, {dtokens, {}, dtokens},
+    step_backward<T>(mlp_step(layer), kept[i].mlp_step, d.mlp_step, {dtokens, dtokens},
                      [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
                        feed_forward_back<T>(layer.mlp, kept[i].mlp, d.mlp, {dupdate, in, din});
                      });
-    step_backward<T>(
-        attention_step(layer), kept[i].attention_step, d.attention_step, {dtokens, {}, dtokens},
-        [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
-          attend_back<T>(layer, kept[i], d, {dupdate, in, din}, back, for_layer(hook, i));
-        });
+    step_backward<T>(attention_step(layer), kept[i].attention_step, d.attention_step,
+                     {dtokens, dtokens}, [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
+                       attend_back<T>(layer, kept[i], d, {dupdate, in, din}, back, {hook, i});
+                     });
   }
   const View<T> dtoken = part.class_token.gradient;
   if (!dtoken.empty()) add_column_sums<T>(dtokens, dtoken, part.classifier.isa);

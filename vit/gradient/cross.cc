@@ -28,7 +28,7 @@ View<T> of_image(const CrossPart<T>& part, Numbers<T>& probabilities, size_t ima
 /// d.context to d.query and d.key_value.
 template <typename T>
 void weigh_images_back(const CrossPart<T>& part, CrossActivations<T>& kept, CrossActivations<T>& d,
-                       const AttentionHook<T>& hook) {
+                       const HookAt<T>& hook) {
   const size_t images = kept.context.rows();
   d.query.resize(images, kept.query.cols());
   d.key_value.resize(kept.key_value.rows(), kept.key_value.cols());
@@ -38,7 +38,7 @@ void weigh_images_back(const CrossPart<T>& part, CrossActivations<T>& kept, Cros
     const Heads<T> x = heads_of<T>(part, kept, of_image(part, kept.probabilities, image), image);
     const Heads<T> dx = heads_of<T>(part, d, d.probabilities, image);
     weigh_back<T>(x, d.context.view().row_range(image, 1), dx);
-    if (hook) hook({0, 0, image, x.probabilities, dx.probabilities});
+    hook(image, x.probabilities, dx.probabilities);
     score_back<T>(x, dx);
   }
 }
@@ -63,7 +63,7 @@ void cross_attend(const CrossPart<T>& part, const CrossInputs<T>& in, CrossActiv
 
 template <typename T>
 void cross_attend_back(const CrossPart<T>& part, CrossActivations<T>& kept, CrossActivations<T>& d,
-                       const CrossBack<T>& back, const AttentionHook<T>& hook) {
+                       const CrossBack<T>& back, const HookAt<T>& hook) {
   d.context.resize(kept.context.rows(), kept.context.cols());
   linear_back<T>(part.project, {back.dy, kept.context, d.context});
   weigh_images_back(part, kept, d, hook);
@@ -82,9 +82,9 @@ template void cross_attend(const CrossPart<double>&, const CrossInputs<double>&,
                            CrossActivations<double>&, View<double>, bool);
 template void cross_attend_back(const CrossPart<float>&, CrossActivations<float>&,
                                 CrossActivations<float>&, const CrossBack<float>&,
-                                const AttentionHook<float>&);
+                                const HookAt<float>&);
 template void cross_attend_back(const CrossPart<double>&, CrossActivations<double>&,
                                 CrossActivations<double>&, const CrossBack<double>&,
-                                const AttentionHook<double>&);
+                                const HookAt<double>&);
 
 }  // namespace vit::gradient

@@ -36,10 +36,10 @@ struct CrossBack {
   bool accumulate = false;  ///< both are added to instead of overwritten
 };
 
-/// `d` is memory for the gradients at what was kept. `hook`, which may be empty, sees the attention
-/// [H, keys] of each image.
+/// `d` is memory for the gradients at what was kept. `hook` sees the attention [H, keys] of each
+/// image.
 template <typename T>
 void cross_attend_back(const CrossPart<T>& part, CrossActivations<T>& kept, CrossActivations<T>& d,
-                       const CrossBack<T>& back, const AttentionHook<T>& hook);
+                       const CrossBack<T>& back, const HookAt<T>& hook);
 
 }  // namespace vit::gradient

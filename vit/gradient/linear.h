@@ -64,6 +64,7 @@ void project(const ProjectionPart<T>& part, ConstView<T> x, Numbers<T>& normed, 
 
 template <typename T>
 void project_back(const ProjectionPart<T>& part, const Numbers<T>& normed, const Back<T>& back) {
+  assert(!back.accumulate);  // the way back through the norm overwrites
   linear_back<T>(part.linear,
                  {back.dy, part.norm.weight.empty() ? back.x : normed.view(), back.dx});
   normalize_back<T>(part.norm, back.x, back.dx);

@@ -64,7 +64,7 @@ void pool_by_attention_back(const HeadPart<T>& head, HeadActivations<T>& kept,
                         .dqueries = part.latent.gradient,
                         .dmemory = d.tokens,
                         .accumulate = true},
-                       hook);
+                       {hook});
 }
 
 /// How much of the pooled numbers is the mean, and how much the maximum.

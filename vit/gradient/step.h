@@ -87,11 +87,17 @@ void step_forward(const Step<T>& step, StepActivations<T>& kept, View<T> tokens,
   normalize<T>(step.norm, kept.normed, tokens);
 }
 
-/// back.dy, the gradient at the step's output, through f_back(in, dupdate, din) to what is added to
-/// back.dx. In a block of one branch both are the same matrix.
+/// Gradients of a step. In a block of one branch both are the same matrix.
+template <typename T>
+struct StepBack {
+  ConstView<T> dy;  ///< at its output
+  View<T> dx;       ///< at its input, added to
+};
+
+/// back.dy through f_back(in, dupdate, din) to what is added to back.dx.
 template <typename T, typename F>
 void step_backward(const Step<T>& step, const StepActivations<T>& kept, StepActivations<T>& d,
-                   const Back<T>& back, const F& f_back) {
+                   const StepBack<T>& back, const F& f_back) {
   // The residual of a post-norm block, which has one branch, went through the norm as well.
   if (step.kind == BlockKind::kPostNorm) normalize_back<T>(step.norm, kept.normed, back.dx);
   ConstView<T> dupdate = back.dy;
