@@ -28,6 +28,7 @@ double log_probability(const gradient::Network<double>& network, const Matrix& p
   gradient::Trace<double> trace;
   const auto logits =
       gradient::forward<double>(network, {.patches = numbers, .images = 1, .paths = {}}, trace);
+  if (network.config.head.multi_label) return -std::log1p(std::exp(-logits(0, target)));
   double sum = 0.0;
   for (size_t i = 0; i < logits.cols; ++i) sum += std::exp(logits(0, i));
   return logits(0, target) - std::log(sum);
@@ -49,13 +50,15 @@ gradient::Network<double> with_scaled_head(const weights::Checkpoint& checkpoint
   return network;
 }
 
-TEST(Relevance, HeadEffectsEqualCentralDifferences) {
-  const auto checkpoint = test::random_checkpoint(tiny_config());
+void expect_estimates_equal_central_differences(bool multi_label) {
+  ModelConfig config = tiny_config();
+  config.head.multi_label = multi_label;
+  const auto checkpoint = test::random_checkpoint(config);
   const auto network = gradient::load_network<float>(checkpoint);
   const Matrix patches = test::random_matrix(16, 48, 3);
   Explanation explanation(network, patches);
   for (size_t target = 0; target < 3; ++target) {
-    const auto effects = explanation.head_effects(target);
+    const auto effects = explanation.head_estimates(target);
     ASSERT_EQ(effects.size(), 4u);
     for (size_t i = 0; i < effects.size(); ++i) {
       const HeadId id{i / 2, i % 2};
@@ -67,6 +70,14 @@ TEST(Relevance, HeadEffectsEqualCentralDifferences) {
       EXPECT_NEAR(effects[i], (more - less) / (2.0 * kStep), 1e-4) << target << " " << i;
     }
   }
+}
+
+TEST(Relevance, HeadEstimatesEqualCentralDifferences) {
+  expect_estimates_equal_central_differences(false);
+}
+
+TEST(Relevance, HeadEstimatesOfIndependentClassesEqualCentralDifferences) {
+  expect_estimates_equal_central_differences(true);
 }
 
 /// R <- R + mean(max(A · dY/dA, 0)) · R with whole matrices, from the first layer to the last.

@@ -31,7 +31,7 @@ class Explanation {
 
   /// First-order estimate of the decrease of log P(target) without each head, [layers·heads]. Its
   /// absolute value is the importance of Michel et al.
-  std::vector<double> head_effects(size_t target);
+  std::vector<double> head_estimates(size_t target);
 
  private:
   const gradient::Network<float>& network_;
