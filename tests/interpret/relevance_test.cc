@@ -22,7 +22,7 @@ ModelConfig tiny_config() {
 
 double log_probability(const gradient::Network<double>& network, const Matrix& patches,
                        size_t target) {
-  gradient::Numbers<double> numbers(patches.rows(), patches.cols());
+  gradient::GrowingMatrix<double> numbers(patches.rows(), patches.cols());
   for (size_t r = 0; r < patches.rows(); ++r)
     for (size_t c = 0; c < patches.cols(); ++c) numbers.view()(r, c) = patches(r, c);
   gradient::Trace<double> trace;
@@ -84,7 +84,7 @@ TEST(Relevance, HeadEstimatesOfIndependentClassesEqualCentralDifferences) {
 std::vector<double> naive_relevance(const gradient::Network<double>& network, const Matrix& patches,
                                     size_t target, size_t query) {
   const size_t tokens = network.config.embedding.tokens(), heads = network.config.encoder.heads;
-  gradient::Numbers<double> numbers(patches.rows(), patches.cols());
+  gradient::GrowingMatrix<double> numbers(patches.rows(), patches.cols());
   for (size_t r = 0; r < patches.rows(); ++r)
     for (size_t c = 0; c < patches.cols(); ++c) numbers.view()(r, c) = patches(r, c);
   gradient::Trace<double> trace;
@@ -99,7 +99,7 @@ std::vector<double> naive_relevance(const gradient::Network<double>& network, co
             std::max(tap.probabilities(r, c) * tap.gradient(r, c), 0.0) /
             static_cast<double>(heads);
   };
-  gradient::Numbers<double> wanted(1, network.config.head.classes);
+  gradient::GrowingMatrix<double> wanted(1, network.config.head.classes);
   wanted.fill(0.0);
   wanted.view()(0, target) = 1.0;
   gradient::backward<double>(network, trace, wanted, {}, &taps);
@@ -158,7 +158,7 @@ TEST(Relevance, GoesThroughEveryClassLayer) {
       Explanation(network, patches).relevance(1, {.query = {.kind = QueryKind::kPool}});
 
   const auto exact = gradient::load_network<double>(checkpoint);
-  gradient::Numbers<double> numbers(patches.rows(), patches.cols());
+  gradient::GrowingMatrix<double> numbers(patches.rows(), patches.cols());
   for (size_t r = 0; r < patches.rows(); ++r)
     for (size_t c = 0; c < patches.cols(); ++c) numbers.view()(r, c) = patches(r, c);
   gradient::Trace<double> trace;
@@ -168,7 +168,7 @@ TEST(Relevance, GoesThroughEveryClassLayer) {
   gradient::BackwardTaps<double> taps;
   taps.attention = [&](const auto& tap) { add_influence(tap, 16, 1, influence[tap.layer], n); };
   taps.pooling = [&](const auto& tap) { add_influence(tap, 1, 0, influence[2 + tap.layer], n); };
-  gradient::Numbers<double> wanted(1, 3);
+  gradient::GrowingMatrix<double> wanted(1, 3);
   wanted.fill(0.0);
   wanted.view()(0, 1) = 1.0;
   gradient::backward<double>(exact, trace, wanted, {}, &taps);

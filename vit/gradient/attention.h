@@ -37,14 +37,14 @@ struct HookAt {
 
 template <typename T>
 struct AttentionActivations {
-  Numbers<T> raw;  ///< [B·T, (H+KV)·d] queries and keys before q/k norm, if there is one
-  Numbers<T> qkv;  ///< [B·T, (H+2·KV)·d]
-  Numbers<T> probabilities;  ///< [B·H·T, T]; of gradients one image's, [H·T, T]
+  GrowingMatrix<T> raw;  ///< [B·T, (H+KV)·d] queries and keys before q/k norm, if there is one
+  GrowingMatrix<T> qkv;  ///< [B·T, (H+2·KV)·d]
+  GrowingMatrix<T> probabilities;  ///< [B·H·T, T]; of gradients one image's, [H·T, T]
   TalkingActivations<T> talking;
-  Numbers<T> context;         ///< [B·T, H·d]
-  Numbers<T> normed_context;  ///< only with a norm before the projection
+  GrowingMatrix<T> context;         ///< [B·T, H·d]
+  GrowingMatrix<T> normed_context;  ///< only with a norm before the projection
   PlaceActivations<T> places;
-  Numbers<T> pair_bias;        ///< [H·T, T] of one image, only with a relative position bias
+  GrowingMatrix<T> pair_bias;  ///< [H·T, T] of one image, only with a relative position bias
   size_t images = 0;           ///< B
   KeptPatches kept_patches{};  ///< of all images; empty: each has all its patches
 

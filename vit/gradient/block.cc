@@ -19,7 +19,7 @@ Step<T> mlp_step(const Block<T>& block, size_t branch) {
 
 /// What the branches of a step read while each adds to `gradient`.
 template <typename T>
-ConstView<T> incoming(const Block<T>& block, View<T> gradient, Numbers<T>& copied) {
+ConstView<T> incoming(const Block<T>& block, View<T> gradient, GrowingMatrix<T>& copied) {
   if (block.branches.size() == 1) return gradient;
   keep<T>(gradient, copied);
   return copied;

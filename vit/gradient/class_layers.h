@@ -13,8 +13,8 @@ namespace vit::gradient {
 template <typename T>
 struct ClassLayerActivations {
   StepActivations<T> attention_step;
-  Numbers<T> patches;  ///< [B·N, D] normed
-  Numbers<T> memory;   ///< [B·(1 + N), D] class token and patches of each image, normed
+  GrowingMatrix<T> patches;  ///< [B·N, D] normed
+  GrowingMatrix<T> memory;   ///< [B·(1 + N), D] class token and patches of each image, normed
   CrossActivations<T> attention;
   StepActivations<T> mlp_step;
   MlpActivations<T> mlp;

@@ -21,7 +21,7 @@ Heads<T> heads_of(const CrossPart<T>& part, CrossActivations<T>& kept, View<T> p
 }
 
 template <typename T>
-View<T> of_image(const CrossPart<T>& part, Numbers<T>& probabilities, size_t image) {
+View<T> of_image(const CrossPart<T>& part, GrowingMatrix<T>& probabilities, size_t image) {
   return probabilities.view().row_range(image * part.heads, part.heads);
 }
 
@@ -70,7 +70,7 @@ void cross_attend_back(const CrossPart<T>& part, CrossActivations<T>& kept, Cros
   linear_back<T>(part.key_value, {d.key_value, back.in.memory, back.dmemory, back.accumulate});
   if (back.in.queries.rows == d.query.rows())
     return linear_back<T>(part.query, {d.query, back.in.queries, back.dqueries, back.accumulate});
-  Numbers<T> shared(1, d.query.cols());
+  GrowingMatrix<T> shared(1, d.query.cols());
   shared.fill(T{0});
   add_column_sums<T>(d.query, shared, part.query.isa);
   linear_back<T>(part.query, {shared, back.in.queries, back.dqueries, back.accumulate});

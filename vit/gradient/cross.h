@@ -8,10 +8,10 @@ namespace vit::gradient {
 
 template <typename T>
 struct CrossActivations {
-  Numbers<T> query;          ///< [B, D], or [1, D] that all images share; of gradients [B, D]
-  Numbers<T> key_value;      ///< [B·M, 2D]
-  Numbers<T> probabilities;  ///< [B·H, keys]; of gradients one image's
-  Numbers<T> context;        ///< [B, D]
+  GrowingMatrix<T> query;          ///< [B, D], or [1, D] that all images share; of gradients [B, D]
+  GrowingMatrix<T> key_value;      ///< [B·M, 2D]
+  GrowingMatrix<T> probabilities;  ///< [B·H, keys]; of gradients one image's
+  GrowingMatrix<T> context;        ///< [B, D]
 };
 
 /// What the queries, and the keys and values, are made of.

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "vit/gradient/growing_matrix.h"
 #include "vit/gradient/layout.h"
 #include "vit/gradient/low_rank.h"
-#include "vit/gradient/numbers.h"
 #include "vit/kernels/cpu.h"
 #include "vit/kernels/gemm.h"
 

@@ -85,7 +85,7 @@ bool takes_class_token(Pooling pooling) {
 
 /// A layer's columns of the pooled features, or of the gradient there.
 template <typename T>
-View<T> columns_of(const HeadPart<T>& part, Numbers<T>& pooled, size_t index) {
+View<T> columns_of(const HeadPart<T>& part, GrowingMatrix<T>& pooled, size_t index) {
   const size_t width = pooled.cols() / part.layers;
   return pooled.view().col_range(index * width, width);
 }

@@ -8,10 +8,11 @@ namespace vit::gradient {
 /// One residual step x' = x + scale · f(norm(x)), with the norm where the kind of block has it.
 template <typename T>
 struct StepActivations {
-  Numbers<T> x;   ///< what the step read; of gradients: that at its output, for several branches
-  Numbers<T> in;  ///< what f read, where that is a normed x
-  Numbers<T> update;  ///< what f gave, where it was not added to x as it is
-  Numbers<T> normed;  ///< what the norm after f gave (residual post-norm) or read (post-norm)
+  GrowingMatrix<T>
+      x;  ///< what the step read; of gradients: that at its output, for several branches
+  GrowingMatrix<T> in;      ///< what f read, where that is a normed x
+  GrowingMatrix<T> update;  ///< what f gave, where it was not added to x as it is
+  GrowingMatrix<T> normed;  ///< what the norm after f gave (residual post-norm) or read (post-norm)
 };
 
 /// One residual step apart from its f: the norm, the layer scale and drop path.
@@ -36,7 +37,7 @@ template <typename T>
 void add_update(const Step<T>& step, ConstView<T> x, View<T> y) {
   if (step.paths.empty()) return add<T>(x, step.scale.value, y, step.norm.isa);
   const size_t images = step.paths.cols, tokens = x.rows / images;
-  Numbers<T> factors(1, x.cols);
+  GrowingMatrix<T> factors(1, x.cols);
   for (size_t image = 0; image < images; ++image) {
     const T path = step.paths(0, image);
     if (path == T{0}) continue;
