@@ -34,7 +34,7 @@ class Explanation {
   std::vector<double> head_estimates(size_t target);
 
  private:
-  const gradient::Network<float>& network_;
+  gradient::NetworkView<float> network_;
   TokenLayout layout_;
   gradient::Trace<float> trace_;
   std::vector<float> output_;
