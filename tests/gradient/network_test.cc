@@ -15,10 +15,10 @@ namespace {
 
 constexpr size_t kImages = 2;
 
-Numbers<double> random_numbers(size_t rows, size_t cols, unsigned seed) {
+GrowingMatrix<double> random_numbers(size_t rows, size_t cols, unsigned seed) {
   std::mt19937 engine(seed);
   std::normal_distribution<double> normal;
-  Numbers<double> numbers(rows, cols);
+  GrowingMatrix<double> numbers(rows, cols);
   for (size_t r = 0; r < rows; ++r)
     for (double& value : numbers.view().row_span(r)) value = normal(engine);
   return numbers;
@@ -49,9 +49,9 @@ class Fixture {
         sum += weights.view()(r, c) * (logits(r, c) + 0.1 * logits(r, c) * logits(r, c));
     return sum;
   }
-  Numbers<double> loss_gradient() {
+  GrowingMatrix<double> loss_gradient() {
     const ConstView<double> logits = run();
-    Numbers<double> gradient(logits.rows, logits.cols);
+    GrowingMatrix<double> gradient(logits.rows, logits.cols);
     for (size_t r = 0; r < logits.rows; ++r)
       for (size_t c = 0; c < logits.cols; ++c)
         gradient.view()(r, c) = weights.view()(r, c) * (1.0 + 0.2 * logits(r, c));
@@ -59,9 +59,9 @@ class Fixture {
   }
 
   Network<double> network;
-  Numbers<double> patches;
-  Numbers<double> weights;
-  Numbers<double> paths;
+  GrowingMatrix<double> patches;
+  GrowingMatrix<double> weights;
+  GrowingMatrix<double> paths;
   Trace<double> trace;
 };
 
@@ -107,9 +107,9 @@ TEST_P(Gradients, OfEveryTensorMatchCentralDifferences) {
   ModelConfig config = tiny();
   GetParam().change(config);
   Fixture f(config, true);
-  const Numbers<double> dlogits = f.loss_gradient();
+  const GrowingMatrix<double> dlogits = f.loss_gradient();
   std::vector<double> gradients(f.network.layout.size());
-  Numbers<double> dpatches(f.patches.rows(), f.patches.cols());
+  GrowingMatrix<double> dpatches(f.patches.rows(), f.patches.cols());
   backward<double>(NetworkView<double>(f.network, {f.network.numbers, gradients}), f.trace, dlogits,
                    dpatches);
   for (const Slot& slot : f.network.layout.slots())
@@ -132,7 +132,7 @@ struct LowRankFixture {
   }
   void merge() { merge_low_rank<double>(layout, learned, frozen, f.network.numbers); }
   std::vector<double> gradients() {
-    const Numbers<double> dlogits = f.loss_gradient();
+    const GrowingMatrix<double> dlogits = f.loss_gradient();
     std::vector<double> gradients(layout.size());
     const NetworkView<double> view(f.network, {.numbers = f.network.numbers,
                                                .gradients = gradients,
@@ -195,7 +195,7 @@ std::vector<Seen> watch(Fixture& f) {
       layer.gradient.insert(layer.gradient.end(), g.begin(), g.end());
     }
   };
-  const Numbers<double> dlogits = f.loss_gradient();
+  const GrowingMatrix<double> dlogits = f.loss_gradient();
   backward<double>(f.network, f.trace, dlogits, {}, &taps);
   return seen;
 }
@@ -224,7 +224,7 @@ TEST(AttentionHook, GradientsAgreeWithThoseOfTheQueriesBias) {
   const size_t tokens = c.embedding.tokens(), d = c.encoder.head_width(), layer = 1, head = 2;
   const Slot& bias = *f.network.layout.find("blocks.1.attn.qkv.bias");
   // The same number added to one query feature of every token adds it times the keys' feature.
-  const Numbers<double>& qkv = f.trace.blocks[layer][0].attention.qkv;
+  const GrowingMatrix<double>& qkv = f.trace.blocks[layer][0].attention.qkv;
   const double scale = 1.0 / std::sqrt(static_cast<double>(d));
   double expected = 0.0;
   for (size_t image = 0; image < kImages; ++image)
@@ -254,7 +254,7 @@ TEST(AttentionHook, SeesThePoolsOwnAttention) {
     EXPECT_EQ(tap.gradient.cols, 6u);
     ++calls;
   };
-  const Numbers<double> dlogits = f.loss_gradient();
+  const GrowingMatrix<double> dlogits = f.loss_gradient();
   backward<double>(f.network, f.trace, dlogits, {}, &taps);
   EXPECT_EQ(calls, kImages);
 }
@@ -272,7 +272,7 @@ TEST(AttentionHook, SeesEachClassLayerTheLastOneFirst) {
     EXPECT_EQ(tap.gradient.cols, 1u + 6u);
     layers.push_back(tap.layer);
   };
-  const Numbers<double> dlogits = f.loss_gradient();
+  const GrowingMatrix<double> dlogits = f.loss_gradient();
   backward<double>(f.network, f.trace, dlogits, {}, &taps);
   EXPECT_EQ(layers, (std::vector<size_t>{1, 1, 0, 0}));
 }
@@ -306,7 +306,7 @@ INSTANTIATE_TEST_SUITE_P(Model, Batches, ::testing::Values(&tiny, &cait));
 TEST(Network, GradientsWithSomePatchesMatchCentralDifferences) {
   Fixture f(tiny());
   const std::vector<size_t> kept{5, 0, 3, 1, 2, 4};  // three of six patches per image
-  const Numbers<double> patches =
+  const GrowingMatrix<double> patches =
       random_numbers(kept.size(), f.network.config.embedding.patch_size(), 9);
   const auto run = [&] {
     return forward<double>(f.network, {.patches = patches, .images = kImages, .kept = kept},
@@ -342,14 +342,14 @@ TEST(Network, AllPatchesInAnyOrderGiveTheSameAnswer) {
   ModelConfig config = tiny();
   config.head.pooling = Pooling::kMean;
   Fixture f(config);
-  const Numbers<double> straight = [&] {
+  const GrowingMatrix<double> straight = [&] {
     const ConstView<double> logits = f.run();
-    Numbers<double> copied(logits.rows, logits.cols);
+    GrowingMatrix<double> copied(logits.rows, logits.cols);
     copy<double>(logits, copied);
     return copied;
   }();
   const std::vector<size_t> kept{3, 0, 5, 1, 4, 2, 2, 1, 0, 5, 4, 3};
-  Numbers<double> shuffled(f.patches.rows(), f.patches.cols());
+  GrowingMatrix<double> shuffled(f.patches.rows(), f.patches.cols());
   for (size_t i = 0; i < kept.size(); ++i)
     copy<double>(f.patches.view().row_range(i / 6 * 6 + kept[i], 1),
                  shuffled.view().row_range(i, 1));

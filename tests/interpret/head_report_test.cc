@@ -78,7 +78,8 @@ TEST(HeadReport, MeasuredEffectsEqualWholePassesWithTheHeadDisabled) {
     };
     const auto whole = answer_with({});
     for (size_t i = 0; i < effects.size(); ++i) {
-      const HeadEffect expected = compare_outputs(whole, answer_with({{i / 3, i % 3}}), true);
+      const HeadEffect expected =
+          compare_outputs(whole, answer_with({{i / 3, i % 3}}), model.config.head);
       EXPECT_EQ(effects[i].divergence, expected.divergence)
           << i << ", " << layers << " layers, merging " << merge;
       EXPECT_EQ(effects[i].change, expected.change);
@@ -90,11 +91,21 @@ TEST(HeadReport, MeasuredEffectsEqualWholePassesWithTheHeadDisabled) {
 TEST(HeadReport, ComparesAnswersByTheirDivergence) {
   const std::vector<float> whole{std::log(0.5f), std::log(0.25f), std::log(0.25f)};
   const std::vector<float> without{std::log(0.25f), std::log(0.5f), std::log(0.25f)};
-  const HeadEffect effect = compare_outputs(whole, without, true);
+  const HeadConfig head{.classes = 3};
+  const HeadEffect effect = compare_outputs(whole, without, head);
   EXPECT_NEAR(effect.divergence, 0.5 * std::log(2.0) - 0.25 * std::log(2.0), 1e-6);
   EXPECT_TRUE(effect.flips);
-  EXPECT_EQ(compare_outputs(whole, whole, true).divergence, 0.0);
-  EXPECT_EQ(compare_outputs(whole, without, false).divergence, 0.0);
+  EXPECT_EQ(compare_outputs(whole, whole, head).divergence, 0.0);
+  EXPECT_EQ(compare_outputs(whole, without, {.classes = 0}).divergence, 0.0);
+}
+
+TEST(HeadReport, ComparesIndependentClassesOneByOne) {
+  const HeadConfig head{.classes = 2, .multi_label = true};
+  // The first class from 1/2 to 1/4, the second, which is certain, unchanged.
+  const std::vector<float> whole{0.0f, 500.0f}, without{std::log(1.0f / 3.0f), 500.0f};
+  const double expected = 0.5 * std::log(2.0) + 0.5 * std::log(2.0 / 3.0);
+  EXPECT_NEAR(compare_outputs(whole, without, head).divergence, expected, 1e-6);
+  EXPECT_EQ(compare_outputs(whole, whole, head).divergence, 0.0);
 }
 
 TEST(HeadReport, AveragesOverImagesAndRecognisesTheMeanAttention) {

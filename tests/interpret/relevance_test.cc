@@ -22,12 +22,13 @@ ModelConfig tiny_config() {
 
 double log_probability(const gradient::Network<double>& network, const Matrix& patches,
                        size_t target) {
-  gradient::Numbers<double> numbers(patches.rows(), patches.cols());
+  gradient::GrowingMatrix<double> numbers(patches.rows(), patches.cols());
   for (size_t r = 0; r < patches.rows(); ++r)
     for (size_t c = 0; c < patches.cols(); ++c) numbers.view()(r, c) = patches(r, c);
   gradient::Trace<double> trace;
   const auto logits =
       gradient::forward<double>(network, {.patches = numbers, .images = 1, .paths = {}}, trace);
+  if (network.config.head.multi_label) return -std::log1p(std::exp(-logits(0, target)));
   double sum = 0.0;
   for (size_t i = 0; i < logits.cols; ++i) sum += std::exp(logits(0, i));
   return logits(0, target) - std::log(sum);
@@ -49,13 +50,15 @@ gradient::Network<double> with_scaled_head(const weights::Checkpoint& checkpoint
   return network;
 }
 
-TEST(Relevance, HeadEffectsEqualCentralDifferences) {
-  const auto checkpoint = test::random_checkpoint(tiny_config());
+void expect_estimates_equal_central_differences(bool multi_label) {
+  ModelConfig config = tiny_config();
+  config.head.multi_label = multi_label;
+  const auto checkpoint = test::random_checkpoint(config);
   const auto network = gradient::load_network<float>(checkpoint);
   const Matrix patches = test::random_matrix(16, 48, 3);
   Explanation explanation(network, patches);
   for (size_t target = 0; target < 3; ++target) {
-    const auto effects = explanation.head_effects(target);
+    const auto effects = explanation.head_estimates(target);
     ASSERT_EQ(effects.size(), 4u);
     for (size_t i = 0; i < effects.size(); ++i) {
       const HeadId id{i / 2, i % 2};
@@ -69,11 +72,19 @@ TEST(Relevance, HeadEffectsEqualCentralDifferences) {
   }
 }
 
+TEST(Relevance, HeadEstimatesEqualCentralDifferences) {
+  expect_estimates_equal_central_differences(false);
+}
+
+TEST(Relevance, HeadEstimatesOfIndependentClassesEqualCentralDifferences) {
+  expect_estimates_equal_central_differences(true);
+}
+
 /// R <- R + mean(max(A · dY/dA, 0)) · R with whole matrices, from the first layer to the last.
 std::vector<double> naive_relevance(const gradient::Network<double>& network, const Matrix& patches,
                                     size_t target, size_t query) {
   const size_t tokens = network.config.embedding.tokens(), heads = network.config.encoder.heads;
-  gradient::Numbers<double> numbers(patches.rows(), patches.cols());
+  gradient::GrowingMatrix<double> numbers(patches.rows(), patches.cols());
   for (size_t r = 0; r < patches.rows(); ++r)
     for (size_t c = 0; c < patches.cols(); ++c) numbers.view()(r, c) = patches(r, c);
   gradient::Trace<double> trace;
@@ -88,7 +99,7 @@ std::vector<double> naive_relevance(const gradient::Network<double>& network, co
             std::max(tap.probabilities(r, c) * tap.gradient(r, c), 0.0) /
             static_cast<double>(heads);
   };
-  gradient::Numbers<double> wanted(1, network.config.head.classes);
+  gradient::GrowingMatrix<double> wanted(1, network.config.head.classes);
   wanted.fill(0.0);
   wanted.view()(0, target) = 1.0;
   gradient::backward<double>(network, trace, wanted, {}, &taps);
@@ -147,7 +158,7 @@ TEST(Relevance, GoesThroughEveryClassLayer) {
       Explanation(network, patches).relevance(1, {.query = {.kind = QueryKind::kPool}});
 
   const auto exact = gradient::load_network<double>(checkpoint);
-  gradient::Numbers<double> numbers(patches.rows(), patches.cols());
+  gradient::GrowingMatrix<double> numbers(patches.rows(), patches.cols());
   for (size_t r = 0; r < patches.rows(); ++r)
     for (size_t c = 0; c < patches.cols(); ++c) numbers.view()(r, c) = patches(r, c);
   gradient::Trace<double> trace;
@@ -157,7 +168,7 @@ TEST(Relevance, GoesThroughEveryClassLayer) {
   gradient::BackwardTaps<double> taps;
   taps.attention = [&](const auto& tap) { add_influence(tap, 16, 1, influence[tap.layer], n); };
   taps.pooling = [&](const auto& tap) { add_influence(tap, 1, 0, influence[2 + tap.layer], n); };
-  gradient::Numbers<double> wanted(1, 3);
+  gradient::GrowingMatrix<double> wanted(1, 3);
   wanted.fill(0.0);
   wanted.view()(0, 1) = 1.0;
   gradient::backward<double>(exact, trace, wanted, {}, &taps);

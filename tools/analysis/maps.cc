@@ -58,7 +58,7 @@ std::vector<TokenMap> layer_maps(const AttentionMaps& maps, size_t layer, const 
   for_chosen_heads(maps.layer(layer), maps.heads, settings,
                    [&](const std::string& head, ConstMatrixView attention) {
                      found.push_back({"layer " + std::to_string(layer), head,
-                                      interpret::look(attention, weights)});
+                                      interpret::weighted_rows(attention, weights)});
                    });
   return found;
 }

@@ -1,4 +1,4 @@
-/// Class relevance of an analyzed image; gradient_model.h has the network that it needs.
+/// Class relevance of an analyzed image.
 #pragma once
 
 #include <span>

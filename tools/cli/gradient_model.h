@@ -1,4 +1,4 @@
-/// A differentiable copy of the model, for class relevance.
+/// What class relevance and attention maps need of a model.
 #pragma once
 
 #include "tools/cli/model_options.h"

@@ -129,7 +129,7 @@ void inspect_image(Inspection& inspection, Runner& runner, const std::string& fi
     if (inspection.network != nullptr) {
       interpret::Explanation explanation(*inspection.network, runner.patches());
       const auto best = std::ranges::max_element(maps.output) - maps.output.begin();
-      estimates = explanation.head_effects(static_cast<size_t>(best));
+      estimates = explanation.head_estimates(static_cast<size_t>(best));
     }
   }
   const std::lock_guard lock(inspection.mutex);

@@ -95,8 +95,7 @@ void append(const fs::path& path, std::string_view bytes, size_t before) {
   fail_at(path.string(), "cannot be written: ", std::strerror(errno));
 }
 
-}  // namespace
-
+/// The bytes of a file with the scalars of all epochs.
 std::string event_file(const std::vector<train::EpochRow>& history, double start) {
   std::string bytes =
       record(field(1, Wire::kFixed64, bytes_of(start)) + field(3, Wire::kBytes, "brain.Event:2"));
@@ -107,6 +106,8 @@ std::string event_file(const std::vector<train::EpochRow>& history, double start
   }
   return bytes;
 }
+
+}  // namespace
 
 void write_events(const fs::path& folder, const std::vector<train::EpochRow>& history,
                   double start) {

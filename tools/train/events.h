@@ -3,19 +3,14 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
 #include <vector>
 
 #include "vit/train/trainer.h"
 
 namespace vit::tools {
 
-/// The bytes of a file with the scalars of all epochs. `start`: seconds since 1970 at which the
-/// first epoch began.
-std::string event_file(const std::vector<train::EpochRow>& history, double start);
-
 /// Appends the epochs that are not in the file yet, so that a running TensorBoard sees them; a file
-/// with anything else is replaced.
+/// with anything else is replaced. `start`: seconds since 1970 at which the first epoch began.
 void write_events(const std::filesystem::path& folder, const std::vector<train::EpochRow>& history,
                   double start);
 

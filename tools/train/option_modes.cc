@@ -3,8 +3,13 @@
 namespace vit::tools {
 namespace {
 
+constexpr unsigned set_of(TrainingMode mode) {
+  return 1U << static_cast<unsigned>(mode);
+}
+
 // Kinds of runs, as sets.
-constexpr unsigned kNew = 1, kProbe = 2, kFinetune = 4, kLora = 8;
+constexpr unsigned kNew = set_of(TrainingMode::kScratch), kProbe = set_of(TrainingMode::kProbe),
+                   kFinetune = set_of(TrainingMode::kFinetune), kLora = set_of(TrainingMode::kLora);
 constexpr unsigned kTunes = kFinetune | kLora;
 constexpr unsigned kAdapts = kProbe | kTunes;  ///< starts from a model
 constexpr unsigned kSteps = kNew | kTunes;     ///< takes training steps
@@ -80,10 +85,7 @@ std::string reason(std::string_view name, unsigned runs, unsigned run) {
 }  // namespace
 
 void check_option_modes(const cxxopts::ParseResult& arguments, TrainingMode mode) {
-  const unsigned run = mode == TrainingMode::kScratch ? kNew
-                       : mode == TrainingMode::kProbe ? kProbe
-                       : arguments.count("lora") != 0 ? kLora
-                                                      : kFinetune;
+  const unsigned run = set_of(mode);
   for (const auto& [name, runs] : kOptions)
     if ((runs & run) == 0 && arguments.count(std::string(name)) != 0)
       fail_usage("option '--", name, "' ", reason(name, runs, run));

@@ -71,6 +71,15 @@ void add_learning_options(cxxopts::Options& options) {
            "(1)",
            text(), "X"},
           {"whole-epochs", "number of last epochs that use all patches (a tenth)", text(), "N"},
+      });
+}
+
+/// What the classifier learns to answer.
+void add_target_options(cxxopts::Options& options) {
+  const auto text = [] { return cxxopts::value<std::string>(); };
+  options.add_options(
+      "Learning",
+      {
           {"label-smoothing", "share of a label spread over all classes (0.1)", text(), "X"},
           {"mixup", "alpha of mixtures of two images, 0: none (0)", text(), "X"},
           {"cutmix", "alpha of boxes from another image, 0: none (0)", text(), "X"},
@@ -133,6 +142,7 @@ void add_train_options(cxxopts::Options& options) {
                           });
   add_new_model_options(options);
   add_learning_options(options);
+  add_target_options(options);
   add_image_options(options);
   options.add_options(
       "Machine", {

@@ -1,7 +1,6 @@
 #include "tools/train/settings.h"
 
 #include <charconv>
-#include <cmath>
 #include <sstream>
 
 #include "tools/train/option_modes.h"
@@ -59,8 +58,8 @@ TrainingMode training_mode(const Reader& read) {
   if (read.given("probe") && read.given("lora"))
     fail_usage("--probe and --lora exclude each other");
   if (!read.given("from")) return TrainingMode::kScratch;
-  return read.given("finetune") || read.given("lora") ? TrainingMode::kFinetune
-                                                      : TrainingMode::kProbe;
+  if (read.given("lora")) return TrainingMode::kLora;
+  return read.given("finetune") ? TrainingMode::kFinetune : TrainingMode::kProbe;
 }
 
 void check_sizes(const NewModel& model) {
@@ -156,9 +155,10 @@ void parse_images(const Reader& read, train::BatchRule& batches) {
 }
 
 /// Defaults that differ between a new model and a trained one.
-void set_defaults(TrainSettings& settings, bool low_rank) {
+void set_defaults(TrainSettings& settings) {
   train::Settings& s = settings.training;
-  if (settings.mode == TrainingMode::kFinetune) {
+  const bool low_rank = settings.mode == TrainingMode::kLora;
+  if (settings.tunes()) {
     s.epochs = 5;  // the classifier starts as a probe
     s.rate = low_rank ? 1e-3 : 1e-4;
     s.warmup_epochs = 1.0;
@@ -174,9 +174,8 @@ void set_defaults(TrainSettings& settings, bool low_rank) {
 
 /// Options of how a run starts, is observed and ends.
 void parse_course(const Reader& read, TrainSettings& settings) {
-  const bool tuned = settings.mode == TrainingMode::kFinetune;
-  settings.batch_by_data = tuned && !read.given("batch");
-  if (tuned) settings.head_start = HeadStart::kProbe;
+  settings.batch_by_data = settings.tunes() && !read.given("batch");
+  if (settings.tunes()) settings.head_start = HeadStart::kProbe;
   if (read.given("head-start"))
     settings.head_start = parse_choice<HeadStart>("--head-start", read.text("head-start"));
   read.count("patience", 1, kMany, settings.patience);
@@ -208,7 +207,7 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
     if (read.given(name) && !read.given("teacher"))
       fail_usage("option '--", name, "' needs a teacher: --teacher MODEL");
   settings.model = parse_model(read);
-  set_defaults(settings, read.given("lora"));
+  set_defaults(settings);
   if (read.given("init")) settings.init = parse_choice<train::Start>("--init", read.text("init"));
   parse_learning(read, settings.training);
   parse_images(read, settings.training.batches);
@@ -231,38 +230,12 @@ TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments) {
   return settings;
 }
 
-size_t batch_for(size_t images) {
-  constexpr size_t kLeast = 8, kMost = 128, kStepsPerEpoch = 25;
-  size_t batch = kMost;
-  while (batch > kLeast && batch * kStepsPerEpoch > images) batch /= 2;
-  return batch;
-}
-
-ModelConfig config_of(const NewModel& model, size_t classes) {
-  ModelConfig c;
-  if (!model.architecture.empty()) c = weights::config_of(model.architecture);
-  const bool plain = model.architecture.empty();
-  c.architecture = plain ? "vit_custom" : model.architecture;
-  c.embedding.image_height = c.embedding.image_width = model.image_size;
-  c.embedding.patch_height = c.embedding.patch_width = model.patch;
-  c.encoder.width = model.width;
-  c.encoder.depth = model.depth;
-  if (plain || c.encoder.key_value_heads == c.encoder.heads)
-    c.encoder.key_value_heads = model.heads;
-  c.encoder.heads = model.heads;
-  c.encoder.mlp_width =
-      static_cast<size_t>(std::lround(model.mlp_ratio * static_cast<double>(model.width)));
-  if (plain) {
-    c.embedding.prefix = model.pooling == Pooling::kMean ? std::vector<PrefixToken>{}
-                                                         : std::vector{PrefixToken::kClass};
-    c.head.pooling = model.pooling;
-  }
-  c.head.classes = classes;
-  c.embedding.position_grid = c.embedding.grid();
-  return c;
-}
-
 namespace {
+
+/// Adapters are described as fine-tuning, as in earlier checkpoints; "lora=" tells them apart.
+TrainingMode described_mode(TrainingMode mode) {
+  return mode == TrainingMode::kLora ? TrainingMode::kFinetune : mode;
+}
 
 /// One number where the share does not grow, as in earlier checkpoints.
 std::string keep_patches_text(const train::Settings& s) {
@@ -285,7 +258,7 @@ std::string describe_run(const TrainSettings& settings, const ModelConfig& confi
   const train::Settings& s = settings.training;
   const train::Augmentation& a = s.batches.augmentation;
   std::ostringstream text;
-  text << "from=" << settings.from << " how=" << text_of(settings.mode, wording)
+  text << "from=" << settings.from << " how=" << text_of(described_mode(settings.mode), wording)
        << " image=" << config.embedding.image_height << "x" << config.embedding.image_width
        << " patch=" << config.embedding.patch_height << " width=" << config.encoder.width
        << " depth=" << config.encoder.depth << " heads=" << config.encoder.heads

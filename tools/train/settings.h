@@ -18,11 +18,12 @@ enum class TrainingMode {
   kScratch,   ///< a new model
   kProbe,     ///< a new head on frozen features
   kFinetune,  ///< all weights of a model are trained further
+  kLora,      ///< low-rank changes of a model's matrices are trained
 };
 constexpr auto enum_names(TrainingMode) {
   using enum TrainingMode;
   return std::to_array<EnumName<TrainingMode>>(
-      {{kScratch, "scratch"}, {kProbe, "probe"}, {kFinetune, "finetune"}});
+      {{kScratch, "scratch"}, {kProbe, "probe"}, {kFinetune, "finetune"}, {kLora, "lora"}});
 }
 
 /// The first classifier of a model that is trained further.
@@ -81,6 +82,8 @@ struct TrainSettings {
   double save_every = 300.0;  ///< seconds between checkpoints
   bool half = false;          ///< weights of the model file in 16 bits
 
+  /// Whether the training of a model goes on.
+  bool tunes() const { return mode == TrainingMode::kFinetune || mode == TrainingMode::kLora; }
   /// Whether nothing is written to `output`.
   bool only_looks() const { return find_rate || !preview.empty(); }
   std::filesystem::path beside(const char* ending) const { return output.string() + ending; }
@@ -88,12 +91,6 @@ struct TrainSettings {
 
 void add_train_options(cxxopts::Options& options);
 TrainSettings parse_train_settings(const cxxopts::ParseResult& arguments);
-
-/// Images per step for this number of training images. With few images, more steps matter more
-/// than large batches.
-size_t batch_for(size_t images);
-
-ModelConfig config_of(const NewModel& model, size_t classes);
 
 /// How the text of a run writes enumerators.
 enum class Wording {

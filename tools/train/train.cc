@@ -2,14 +2,12 @@
 
 #include "tools/cli/check_output.h"
 #include "tools/output/lock.h"
-#include "tools/output/terminal.h"
 #include "tools/train/adapt.h"
-#include "tools/train/data.h"
 #include "tools/train/look_ahead.h"
 #include "tools/train/probe.h"
 #include "tools/train/run.h"
+#include "tools/train/scratch.h"
 #include "tools/train/settings.h"
-#include "tools/train/teach.h"
 #include "weights/store.h"
 
 namespace vit::tools {
@@ -63,29 +61,13 @@ void check_output(const TrainSettings& settings) {
             settings.data.string(), ": the files written with it would become classes");
 }
 
-/// A new model.
-RunInput new_run(const TrainSettings& settings, ThreadPool& pool) {
-  const NewModel& model = settings.model;
-  check_tokens(config_of(model, 1), kMostTokens, "option '--image-size'");
-  data::Dataset dataset = read_data(settings, model.image_size, pool);
-  const ModelConfig config = config_of(model, dataset.labels.size());
-  Recipe recipe;
-  recipe.resize_height = recipe.crop_height = model.image_size;
-  recipe.resize_width = recipe.crop_width = model.image_size;
-  recipe.crop_fraction = 1.0;
-  data::measure_statistics(dataset, recipe);
-  auto network = gradient::make_network<float>(config);
-  train::initialize(network, settings.training.batches.seed, settings.init);
-  write_output(std::to_string(network.layout.size()) + " parameters, " +
-               std::to_string(config.embedding.tokens()) + " tokens\n");
-  const std::uint64_t data_fingerprint = data::fingerprint(dataset);
-  std::optional<train::Teaching> teaching =
-      ask_teacher(settings, {dataset, recipe}, data_fingerprint, pool);
-  return {.dataset = std::move(dataset),
-          .data_fingerprint = data_fingerprint,
-          .recipe = recipe,
-          .teaching = std::move(teaching),
-          .network = std::move(network)};
+/// Images per step for this number of training images. With few images, more steps matter more
+/// than large batches.
+size_t batch_for(size_t images) {
+  constexpr size_t kLeast = 8, kMost = 128, kStepsPerEpoch = 25;
+  size_t batch = kMost;
+  while (batch > kLeast && batch * kStepsPerEpoch > images) batch /= 2;
+  return batch;
 }
 
 int run(const cxxopts::ParseResult& arguments) {

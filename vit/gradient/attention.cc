@@ -121,7 +121,7 @@ Heads<T> heads_of_image(const AttentionPart<T>& part, AttentionActivations<T>& k
 /// d.context to d.qkv.
 template <typename T>
 void attend_image_back(const AttentionPart<T>& part, AttentionActivations<T>& kept,
-                       AttentionActivations<T>& d, size_t image, const AttentionHook<T>& hook) {
+                       AttentionActivations<T>& d, size_t image, const HookAt<T>& hook) {
   const size_t images = kept.images;
   const Heads<T> x = heads_of_image(part, kept, image);
   const Heads<T> dx = heads_of<T>(part, of_image(d.qkv.view(), images, image), d.probabilities);
@@ -130,7 +130,7 @@ void attend_image_back(const AttentionPart<T>& part, AttentionActivations<T>& ke
     weigh_back<T>(x, dcontext, dx);
   else
     weigh_back<T>(part.talking, x, kept.talking, dcontext, dx, d.talking);
-  if (hook) hook({0, 0, image, x.probabilities, dx.probabilities});
+  hook(image, x.probabilities, dx.probabilities);
   if (part.talking.empty())
     score_back<T>(x, dx);
   else
@@ -172,7 +172,7 @@ void attend(const AttentionPart<T>& part, ConstView<T> x, AttentionActivations<T
 
 template <typename T>
 void attend_back(const AttentionPart<T>& part, AttentionActivations<T>& kept,
-                 AttentionActivations<T>& d, const Back<T>& back, const AttentionHook<T>& hook) {
+                 AttentionActivations<T>& d, const Back<T>& back, const HookAt<T>& hook) {
   const size_t images = kept.images;
   d.context.resize(kept.context.rows(), kept.context.cols());
   project_back<T>(part.project, kept.normed_context, {back.dy, kept.context, d.context});
@@ -193,10 +193,9 @@ template void attend(const AttentionPart<float>&, ConstView<float>, AttentionAct
 template void attend(const AttentionPart<double>&, ConstView<double>, AttentionActivations<double>&,
                      View<double>, bool);
 template void attend_back(const AttentionPart<float>&, AttentionActivations<float>&,
-                          AttentionActivations<float>&, const Back<float>&,
-                          const AttentionHook<float>&);
+                          AttentionActivations<float>&, const Back<float>&, const HookAt<float>&);
 template void attend_back(const AttentionPart<double>&, AttentionActivations<double>&,
                           AttentionActivations<double>&, const Back<double>&,
-                          const AttentionHook<double>&);
+                          const HookAt<double>&);
 
 }  // namespace vit::gradient

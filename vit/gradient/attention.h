@@ -22,16 +22,29 @@ struct AttentionTap {
 template <typename T>
 using AttentionHook = std::function<void(const AttentionTap<T>&)>;
 
+/// A hook, which may be empty, and the place in the model that it is called for.
+template <typename T>
+struct HookAt {
+  const AttentionHook<T>& hook;
+  size_t layer = 0;
+  size_t branch = 0;
+
+  HookAt of_branch(size_t index) const { return {hook, layer, index}; }
+  void operator()(size_t image, ConstView<T> probabilities, ConstView<T> gradient) const {
+    if (hook) hook({layer, branch, image, probabilities, gradient});
+  }
+};
+
 template <typename T>
 struct AttentionActivations {
-  Numbers<T> raw;  ///< [B·T, (H+KV)·d] queries and keys before q/k norm, if there is one
-  Numbers<T> qkv;  ///< [B·T, (H+2·KV)·d]
-  Numbers<T> probabilities;  ///< [B·H·T, T]; of gradients one image's, [H·T, T]
+  GrowingMatrix<T> raw;  ///< [B·T, (H+KV)·d] queries and keys before q/k norm, if there is one
+  GrowingMatrix<T> qkv;  ///< [B·T, (H+2·KV)·d]
+  GrowingMatrix<T> probabilities;  ///< [B·H·T, T]; of gradients one image's, [H·T, T]
   TalkingActivations<T> talking;
-  Numbers<T> context;         ///< [B·T, H·d]
-  Numbers<T> normed_context;  ///< only with a norm before the projection
+  GrowingMatrix<T> context;         ///< [B·T, H·d]
+  GrowingMatrix<T> normed_context;  ///< only with a norm before the projection
   PlaceActivations<T> places;
-  Numbers<T> pair_bias;        ///< [H·T, T] of one image, only with a relative position bias
+  GrowingMatrix<T> pair_bias;  ///< [H·T, T] of one image, only with a relative position bias
   size_t images = 0;           ///< B
   KeptPatches kept_patches{};  ///< of all images; empty: each has all its patches
 
@@ -47,9 +60,9 @@ template <typename T>
 void attend(const AttentionPart<T>& part, ConstView<T> x, AttentionActivations<T>& kept, View<T> y,
             bool accumulate = false);
 
-/// `d` is memory for the gradients at what was kept. `hook` may be empty.
+/// `d` is memory for the gradients at what was kept.
 template <typename T>
 void attend_back(const AttentionPart<T>& part, AttentionActivations<T>& kept,
-                 AttentionActivations<T>& d, const Back<T>& back, const AttentionHook<T>& hook);
+                 AttentionActivations<T>& d, const Back<T>& back, const HookAt<T>& hook);
 
 }  // namespace vit::gradient

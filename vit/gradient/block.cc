@@ -19,7 +19,7 @@ Step<T> mlp_step(const Block<T>& block, size_t branch) {
 
 /// What the branches of a step read while each adds to `gradient`.
 template <typename T>
-ConstView<T> incoming(const Block<T>& block, View<T> gradient, Numbers<T>& copied) {
+ConstView<T> incoming(const Block<T>& block, View<T> gradient, GrowingMatrix<T>& copied) {
   if (block.branches.size() == 1) return gradient;
   keep<T>(gradient, copied);
   return copied;
@@ -39,23 +39,14 @@ void forward_parallel(const Block<T>& block, BranchActivations<T>& kept, View<T>
 
 template <typename T>
 void backward_parallel(const Block<T>& block, BranchActivations<T>& kept, BranchActivations<T>& d,
-                       View<T> gradient, const AttentionHook<T>& hook) {
+                       View<T> gradient, const HookAt<T>& hook) {
   const BranchPart<T>& part = block.branches.front();
   step_backward<T>(
-      attention_step(block, 0), kept.attention_step, d.attention_step, {gradient, {}, gradient},
+      attention_step(block, 0), kept.attention_step, d.attention_step, {gradient, gradient},
       [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
         attend_back<T>(part.attention, kept.attention, d.attention, {dupdate, in, din}, hook);
         feed_forward_back<T>(part.mlp, kept.mlp, d.mlp, {dupdate, in, din, true});
       });
-}
-
-template <typename T>
-AttentionHook<T> for_branch(const AttentionHook<T>& hook, size_t branch) {
-  if (!hook) return {};
-  return [&hook, branch](AttentionTap<T> tap) {
-    tap.branch = branch;
-    hook(tap);
-  };
 }
 
 }  // namespace
@@ -84,30 +75,30 @@ void forward(const Block<T>& block, std::vector<BranchActivations<T>>& kept, Vie
 
 template <typename T>
 void backward(const Block<T>& block, std::vector<BranchActivations<T>>& kept,
-              BranchActivations<T>& d, View<T> gradient, const AttentionHook<T>& hook) {
+              BranchActivations<T>& d, View<T> gradient, const HookAt<T>& hook) {
   if (block.kind == BlockKind::kParallel)
     return backward_parallel<T>(block, kept.front(), d, gradient, hook);
   ConstView<T> dy = incoming(block, gradient, d.mlp_step.x);
   for (size_t i = 0; i < kept.size(); ++i)
     step_backward<T>(
-        mlp_step(block, i), kept[i].mlp_step, d.mlp_step, {dy, {}, gradient},
+        mlp_step(block, i), kept[i].mlp_step, d.mlp_step, {dy, gradient},
         [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
           feed_forward_back<T>(block.branches[i].mlp, kept[i].mlp, d.mlp, {dupdate, in, din});
         });
   dy = incoming(block, gradient, d.attention_step.x);
   for (size_t i = 0; i < kept.size(); ++i)
     step_backward<T>(attention_step(block, i), kept[i].attention_step, d.attention_step,
-                     {dy, {}, gradient}, [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
+                     {dy, gradient}, [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
                        attend_back<T>(block.branches[i].attention, kept[i].attention, d.attention,
-                                      {dupdate, in, din}, for_branch(hook, i));
+                                      {dupdate, in, din}, hook.of_branch(i));
                      });
 }
 
 template void forward(const Block<float>&, std::vector<BranchActivations<float>>&, View<float>);
 template void forward(const Block<double>&, std::vector<BranchActivations<double>>&, View<double>);
 template void backward(const Block<float>&, std::vector<BranchActivations<float>>&,
-                       BranchActivations<float>&, View<float>, const AttentionHook<float>&);
+                       BranchActivations<float>&, View<float>, const HookAt<float>&);
 template void backward(const Block<double>&, std::vector<BranchActivations<double>>&,
-                       BranchActivations<double>&, View<double>, const AttentionHook<double>&);
+                       BranchActivations<double>&, View<double>, const HookAt<double>&);
 
 }  // namespace vit::gradient

@@ -35,6 +35,6 @@ void forward(const Block<T>& block, std::vector<BranchActivations<T>>& kept, Vie
 /// `d` is memory for the gradients at what was kept.
 template <typename T>
 void backward(const Block<T>& block, std::vector<BranchActivations<T>>& kept,
-              BranchActivations<T>& d, View<T> gradient, const AttentionHook<T>& hook);
+              BranchActivations<T>& d, View<T> gradient, const HookAt<T>& hook);
 
 }  // namespace vit::gradient

@@ -23,26 +23,6 @@ void for_each_image(BasicMatrixView<E> tokens, BasicMatrixView<E> patches, View<
          joined.row_range(image * (1 + n), 1 + n));
 }
 
-/// The class token's attention to itself and the patches, of one image.
-template <typename T>
-Heads<T> heads_of(const ClassLayerPart<T>& part, ClassLayerActivations<T>& kept, size_t image) {
-  const size_t images = kept.query.rows(), width = kept.query.cols();
-  const size_t keys = kept.key_value.rows() / images;
-  const View<T> memory = kept.key_value.view().row_range(image * keys, keys);
-  return {.queries = kept.query.view().row_range(image, 1),
-          .keys = memory.col_range(0, width),
-          .values = memory.col_range(width, width),
-          .probabilities = {},
-          .heads = part.heads,
-          .operands = part.query.operands,
-          .isa = part.query.isa};
-}
-
-template <typename T>
-View<T> of_image(Numbers<T>& probabilities, size_t heads, size_t image) {
-  return probabilities.view().row_range(image * heads, heads);
-}
-
 /// `in`: the class tokens [B, D], normed.
 template <typename T>
 void attend(const ClassLayerPart<T>& part, ConstView<T> in, ConstView<T> patches,
@@ -56,65 +36,26 @@ void attend(const ClassLayerPart<T>& part, ConstView<T> in, ConstView<T> patches
                       copy<T>(token, joined.row_range(0, 1));
                       copy<T>(own, joined.row_range(1, own.rows));
                     });
-  kept.query.resize(images, width);
-  linear<T>(part.query, in, kept.query);
-  kept.key_value.resize(images * keys, 2 * width);
-  linear<T>(part.key_value, kept.memory, kept.key_value);
-  kept.probabilities.resize(images * part.heads, keys);
-  kept.context.resize(images, width);
-  for (size_t image = 0; image < images; ++image) {
-    Heads<T> x = heads_of(part, kept, image);
-    x.probabilities = of_image(kept.probabilities, part.heads, image);
-    weigh<T>(x, kept.context.view().row_range(image, 1));
-  }
-  linear<T>(part.project, kept.context, y, accumulate);
-}
-
-/// d.context to d.query and d.key_value.
-template <typename T>
-void weigh_images_back(const ClassLayerPart<T>& part, ClassLayerActivations<T>& kept,
-                       ClassLayerActivations<T>& d, const AttentionHook<T>& hook) {
-  d.query.resize(kept.query.rows(), kept.query.cols());
-  d.key_value.resize(kept.key_value.rows(), kept.key_value.cols());
-  d.probabilities.resize(part.heads, kept.probabilities.cols());
-  for (size_t image = 0; image < kept.query.rows(); ++image) {
-    Heads<T> x = heads_of(part, kept, image), dx = heads_of(part, d, image);
-    x.probabilities = of_image(kept.probabilities, part.heads, image);
-    dx.probabilities = d.probabilities;
-    weigh_back<T>(x, d.context.view().row_range(image, 1), dx);
-    if (hook) hook({0, 0, image, x.probabilities, dx.probabilities});
-    score_back<T>(x, dx);
-  }
+  cross_attend<T>(part.attention, {in, kept.memory}, kept.attention, y, accumulate);
 }
 
 /// The gradient at y to `din` and to what is added to back.dpatches.
 template <typename T>
 void attend_back(const ClassLayerPart<T>& part, ClassLayerActivations<T>& kept,
                  ClassLayerActivations<T>& d, const Back<T>& step, const ReadBack<T>& back,
-                 const AttentionHook<T>& hook) {
-  d.context.resize(kept.context.rows(), kept.context.cols());
-  linear_back<T>(part.project, {step.dy, kept.context, d.context});
-  weigh_images_back(part, kept, d, hook);
+                 const HookAt<T>& hook) {
   d.memory.resize(kept.memory.rows(), kept.memory.cols());
-  linear_back<T>(part.key_value, {d.key_value, kept.memory, d.memory});
-  linear_back<T>(part.query, {d.query, step.x, step.dx});
+  cross_attend_back<T>(
+      part.attention, kept.attention, d.attention,
+      {.dy = step.dy, .in = {step.x, kept.memory}, .dqueries = step.dx, .dmemory = d.memory}, hook);
   d.patches.resize(back.patches.rows, back.patches.cols);
   for_each_image<T>(step.dx, d.patches.view(), d.memory.view(),
                     [&](View<T> dtoken, View<T> own, View<T> joined) {
-                      add<T>(joined.row_range(0, 1), dtoken, part.query.isa);
+                      add<T>(joined.row_range(0, 1), dtoken, part.norm1.isa);
                       copy<T>(ConstView<T>(joined.row_range(1, own.rows)), own);
                     });
   normalize_back<T>(part.norm1, back.patches, d.patches);
-  add<T>(d.patches.view(), back.dpatches, part.query.isa);
-}
-
-template <typename T>
-AttentionHook<T> for_layer(const AttentionHook<T>& hook, size_t layer) {
-  if (!hook) return {};
-  return [&hook, layer](AttentionTap<T> tap) {
-    tap.layer = layer;
-    hook(tap);
-  };
+  add<T>(d.patches.view(), back.dpatches, part.norm1.isa);
 }
 
 }  // namespace
@@ -147,15 +88,14 @@ void read_patches_back(const HeadPart<T>& part, ClassLayersActivations<T>& kept,
   const View<T> dtokens = back.dtokens;
   for (size_t i = kept.size(); i-- > 0;) {
     const ClassLayerPart<T>& layer = part.class_layers[i];
-    step_backward<T>(mlp_step(layer), kept[i].mlp_step, d.mlp_step, {dtokens, {}, dtokens},
+    step_backward<T>(mlp_step(layer), kept[i].mlp_step, d.mlp_step, {dtokens, dtokens},
                      [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
                        feed_forward_back<T>(layer.mlp, kept[i].mlp, d.mlp, {dupdate, in, din});
                      });
-    step_backward<T>(
-        attention_step(layer), kept[i].attention_step, d.attention_step, {dtokens, {}, dtokens},
-        [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
-          attend_back<T>(layer, kept[i], d, {dupdate, in, din}, back, for_layer(hook, i));
-        });
+    step_backward<T>(attention_step(layer), kept[i].attention_step, d.attention_step,
+                     {dtokens, dtokens}, [&](ConstView<T> in, ConstView<T> dupdate, View<T> din) {
+                       attend_back<T>(layer, kept[i], d, {dupdate, in, din}, back, {hook, i});
+                     });
   }
   const View<T> dtoken = part.class_token.gradient;
   if (!dtoken.empty()) add_column_sums<T>(dtokens, dtoken, part.classifier.isa);

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "vit/gradient/attention.h"
+#include "vit/gradient/cross.h"
 #include "vit/gradient/mlp.h"
 #include "vit/gradient/step.h"
 
@@ -13,12 +13,9 @@ namespace vit::gradient {
 template <typename T>
 struct ClassLayerActivations {
   StepActivations<T> attention_step;
-  Numbers<T> patches;        ///< [B·N, D] normed
-  Numbers<T> memory;         ///< [B·(1 + N), D] class token and patches of each image, normed
-  Numbers<T> query;          ///< [B, D]
-  Numbers<T> key_value;      ///< [B·(1 + N), 2D]
-  Numbers<T> probabilities;  ///< [B·H, 1 + N]; of gradients one image's
-  Numbers<T> context;        ///< [B, D]
+  GrowingMatrix<T> patches;  ///< [B·N, D] normed
+  GrowingMatrix<T> memory;   ///< [B·(1 + N), D] class token and patches of each image, normed
+  CrossActivations<T> attention;
   StepActivations<T> mlp_step;
   MlpActivations<T> mlp;
 };

@@ -12,10 +12,10 @@ struct EmbeddingActivations {
   ConstView<T> patches;  ///< [B·N, 3·P·P], the caller's until backward() is done
   /// Which patches of its grid each image kept, image after image; empty: all, in order.
   std::span<const size_t> kept_patches{};
-  size_t images = 1;       ///< B
-  Numbers<T> projected;    ///< [B·N, D]
-  Numbers<T> normed;       ///< only with a norm on the patches
-  Numbers<T> before_norm;  ///< [B·T, D], only with a norm on all tokens
+  size_t images = 1;             ///< B
+  GrowingMatrix<T> projected;    ///< [B·N, D]
+  GrowingMatrix<T> normed;       ///< only with a norm on the patches
+  GrowingMatrix<T> before_norm;  ///< [B·T, D], only with a norm on all tokens
 };
 
 /// kept.patches to tokens [B·T, D].

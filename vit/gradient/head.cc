@@ -11,13 +11,13 @@ constexpr size_t kDistillationRow = 1;
 
 /// What is scaled to length 1, or read by the classifier as it is.
 template <typename T>
-Numbers<T>& projected(const HeadPart<T>& part, HeadActivations<T>& kept) {
+GrowingMatrix<T>& projected(const HeadPart<T>& part, HeadActivations<T>& kept) {
   return part.pre_logits.weight.empty() ? kept.features : kept.hidden;
 }
 
 /// What the classifier reads.
 template <typename T>
-Numbers<T>& classified(const HeadPart<T>& part, HeadActivations<T>& kept) {
+GrowingMatrix<T>& classified(const HeadPart<T>& part, HeadActivations<T>& kept) {
   return part.unit_features ? kept.unit : projected(part, kept);
 }
 
@@ -72,7 +72,7 @@ void scale_to_unit_back(const HeadActivations<T>& kept, ConstView<T> dunit, View
 
 /// What the final norm and the pooling read.
 template <typename T>
-Numbers<T>& final_tokens(const HeadPart<T>& part, HeadActivations<T>& kept) {
+GrowingMatrix<T>& final_tokens(const HeadPart<T>& part, HeadActivations<T>& kept) {
   return part.class_layers.empty() ? kept.tokens : kept.class_tokens;
 }
 
@@ -92,7 +92,7 @@ void answer_distilled(const HeadPart<T>& part, HeadActivations<T>& kept) {
   for (size_t image = 0; image < images; ++image)
     copy<T>(tokens.row_range(image * (tokens.rows / images) + kDistillationRow, 1),
             kept.distilled.view().row_range(image, 1));
-  Numbers<T> second(images, kept.logits.cols());
+  GrowingMatrix<T> second(images, kept.logits.cols());
   linear<T>(part.distilled, kept.distilled, second);
   add<T>(second.view(), kept.logits, part.distilled.isa);
   scale<T>(kept.logits, T{0.5}, kept.logits);
@@ -113,15 +113,15 @@ void answer_distilled_back(const HeadPart<T>& part, HeadActivations<T>& kept, He
 template <typename T>
 void classify_back(const HeadPart<T>& part, HeadActivations<T>& kept, HeadActivations<T>& d,
                    ConstView<T> dlogits) {
-  const Numbers<T>& read = classified(part, kept);
-  Numbers<T>& dread = classified(part, d);
+  const GrowingMatrix<T>& read = classified(part, kept);
+  GrowingMatrix<T>& dread = classified(part, d);
   dread.resize(read.rows(), read.cols());
   if (part.classifier.weight.empty())
     copy<T>(dlogits, dread);
   else
     linear_back<T>(part.classifier, {dlogits, read, dread});
   if (part.unit_features) {
-    Numbers<T>& dprojected = projected(part, d);
+    GrowingMatrix<T>& dprojected = projected(part, d);
     dprojected.resize(read.rows(), read.cols());
     scale_to_unit_back<T>(kept, d.unit, dprojected);
   }
@@ -136,7 +136,7 @@ void answer(const HeadPart<T>& part, HeadActivations<T>& kept) {
     kept.class_tokens.resize(kept.images, kept.tokens.cols());
     read_patches<T>(part, kept.tokens, kept.class_layers, kept.class_tokens);
   }
-  const Numbers<T>& tokens = final_tokens(part, kept);
+  const GrowingMatrix<T>& tokens = final_tokens(part, kept);
   kept.normed.resize(tokens.rows(), tokens.cols());
   const size_t pooled = part.pooling == Pooling::kClassAndMean ? 2 : 1;  // rows per layer
   kept.pooled.resize(kept.images, part.layers * pooled * tokens.cols());
@@ -150,7 +150,7 @@ void answer(const HeadPart<T>& part, HeadActivations<T>& kept) {
   normalize<T>(part.pooled_norm, kept.pooled, kept.features);
   if (!part.pre_logits.weight.empty()) project(part, kept);
   if (part.unit_features) scale_to_unit<T>(projected(part, kept), kept);
-  const Numbers<T>& read = classified(part, kept);
+  const GrowingMatrix<T>& read = classified(part, kept);
   if (part.classifier.weight.empty()) return keep<T>(read.view(), kept.logits);
   kept.logits.resize(kept.images, part.classifier.weight.value.rows);
   linear<T>(part.classifier, read, kept.logits);

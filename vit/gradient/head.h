@@ -10,12 +10,9 @@ namespace vit::gradient {
 /// Of attention pooling.
 template <typename T>
 struct PoolActivations {
-  Numbers<T> query;          ///< [1, D]
-  Numbers<T> key_value;      ///< [B·T, 2D]
-  Numbers<T> probabilities;  ///< [B·H, pooled tokens]; of gradients one image's, [H, pooled tokens]
-  Numbers<T> context;        ///< [B, D]
-  Numbers<T> attended;       ///< [B, D]
-  Numbers<T> normed;
+  CrossActivations<T> attention;
+  GrowingMatrix<T> attended;  ///< [B, D]
+  GrowingMatrix<T> normed;
   MlpActivations<T> mlp;
 };
 
@@ -30,21 +27,21 @@ template <typename T>
 struct HeadActivations {
   size_t images = 1;                     ///< B
   std::vector<EarlierLayer<T>> earlier;  ///< in the order of the layers
-  Numbers<T> layer;                      ///< memory for the gradient at the tokens of one of them
-  Numbers<T> tokens;                     ///< [B·T, D] after the blocks
+  GrowingMatrix<T> layer;                ///< memory for the gradient at the tokens of one of them
+  GrowingMatrix<T> tokens;               ///< [B·T, D] after the blocks
   ClassLayersActivations<T> class_layers;
-  Numbers<T> class_tokens;               ///< [B, D] after the class layers
+  GrowingMatrix<T> class_tokens;         ///< [B, D] after the class layers
   ClassLayerActivations<T> class_layer;  ///< memory for the gradients of one class layer
-  Numbers<T> normed;                     ///< tokens or class tokens after the final norm
+  GrowingMatrix<T> normed;               ///< tokens or class tokens after the final norm
   PoolActivations<T> pool;
   std::vector<size_t> largest;  ///< [B·D], the token that max pooling took
-  Numbers<T> pooled;            ///< [B, pooled width]
-  Numbers<T> features;          ///< after the norm on them
-  Numbers<T> hidden;            ///< after the pre-logits layer, if there is one
-  Numbers<T> unit;              ///< scaled to length 1, if the classifier reads that
+  GrowingMatrix<T> pooled;      ///< [B, pooled width]
+  GrowingMatrix<T> features;    ///< after the norm on them
+  GrowingMatrix<T> hidden;      ///< after the pre-logits layer, if there is one
+  GrowingMatrix<T> unit;        ///< scaled to length 1, if the classifier reads that
   std::vector<T> lengths;       ///< [B], what they were divided by
-  Numbers<T> distilled;         ///< [B, D], the distillation token, if it has a classifier
-  Numbers<T> logits;            ///< [B, outputs]
+  GrowingMatrix<T> distilled;   ///< [B, D], the distillation token, if it has a classifier
+  GrowingMatrix<T> logits;      ///< [B, outputs]
 };
 
 /// kept.tokens, and those of kept.earlier, to kept.logits.

@@ -14,8 +14,8 @@ struct Heads {
   View<T> values;         ///< [keys, KV·d]
   View<T> probabilities;  ///< [H·queries, keys]
   size_t heads = 1;
-  Operands operands = Operands::kF32;  ///< of the products
-  Isa isa = active_isa();
+  Operands operands;  ///< of the products
+  Isa isa;
   ConstView<T> bias{};  ///< like probabilities, added to the unscaled scores, or none
 };
 

@@ -31,7 +31,7 @@ void low_rank_back(const LinearPart<T>& part, const Back<T>& back) {
   const Product into{.operands = part.operands};
   const Product sum{
       .a = Transpose::kYes, .alpha = LowRankLayout::kScale, .beta = 1.0, .operands = part.operands};
-  Numbers<T> inner(back.x.rows, a.value.rows);
+  GrowingMatrix<T> inner(back.x.rows, a.value.rows);
   multiply(back.x, a.value, inner.view(), {.b = Transpose::kYes, .operands = part.operands},
            part.isa);
   multiply(back.dy, ConstView<T>(inner), b.gradient, sum, part.isa);
@@ -54,7 +54,7 @@ void linear_back(const LinearPart<T>& part, const Back<T>& back) {
 
 /// `normed` keeps norm(x), where there is a norm.
 template <typename T>
-void project(const ProjectionPart<T>& part, ConstView<T> x, Numbers<T>& normed, View<T> y,
+void project(const ProjectionPart<T>& part, ConstView<T> x, GrowingMatrix<T>& normed, View<T> y,
              bool accumulate) {
   if (part.norm.weight.empty()) return linear<T>(part.linear, x, y, accumulate);
   normed.resize(x.rows, x.cols);
@@ -63,7 +63,9 @@ void project(const ProjectionPart<T>& part, ConstView<T> x, Numbers<T>& normed, 
 }
 
 template <typename T>
-void project_back(const ProjectionPart<T>& part, const Numbers<T>& normed, const Back<T>& back) {
+void project_back(const ProjectionPart<T>& part, const GrowingMatrix<T>& normed,
+                  const Back<T>& back) {
+  assert(!back.accumulate);  // the way back through the norm overwrites
   linear_back<T>(part.linear,
                  {back.dy, part.norm.weight.empty() ? back.x : normed.view(), back.dx});
   normalize_back<T>(part.norm, back.x, back.dx);

@@ -7,10 +7,10 @@ namespace vit::gradient {
 
 template <typename T>
 struct MlpActivations {
-  Numbers<T> expanded;   ///< [rows, F], gated [rows, 2F]: before the activation
-  Numbers<T> gate;       ///< [rows, F], gated only: activation(gate)
-  Numbers<T> activated;  ///< [rows, F]
-  Numbers<T> normed;     ///< only with an inner norm
+  GrowingMatrix<T> expanded;   ///< [rows, F], gated [rows, 2F]: before the activation
+  GrowingMatrix<T> gate;       ///< [rows, F], gated only: activation(gate)
+  GrowingMatrix<T> activated;  ///< [rows, F]
+  GrowingMatrix<T> normed;     ///< only with an inner norm
 };
 
 /// `accumulate`: y is added to.

@@ -169,20 +169,15 @@ void backward(const NetworkView<T>& network, Trace<T>& trace, ConstView<T> dlogi
               View<T> dpatches, const BackwardTaps<T>* taps) {
   const ModelConfig& c = network.config;
   const ModelParts<T>& parts = network.parts;
-  answer_back<T>(parts.head, trace.head, trace.d_head, dlogits,
-                 taps == nullptr ? AttentionHook<T>{} : taps->pooling);
+  const BackwardTaps<T> none;
+  const BackwardTaps<T>& called = taps == nullptr ? none : *taps;
+  answer_back<T>(parts.head, trace.head, trace.d_head, dlogits, called.pooling);
   const View<T> gradient = trace.d_head.tokens;
   for (size_t layer = c.encoder.depth; layer-- > 0;) {
     if (layer >= c.first_pooled_layer() && layer + 1 < c.encoder.depth)
       read_layer_back<T>(parts.head, trace.head, trace.d_head, layer - c.first_pooled_layer());
-    AttentionHook<T> hook;
-    if (taps != nullptr && taps->attention)
-      hook = [taps, layer](AttentionTap<T> tap) {
-        tap.layer = layer;
-        taps->attention(tap);
-      };
     backward<T>(block_of(network, trace, layer), trace.blocks[layer], trace.d_branch, gradient,
-                hook);
+                {called.attention, layer});
   }
   if (network.rows.gradients.empty() && dpatches.empty()) return;
   embed_back<T>(parts.embedding, trace.embedding, trace.d_embedding, gradient, dpatches);

@@ -20,8 +20,8 @@ template <typename T>
 struct Network {
   ModelConfig config;  ///< the stored position grid is the grid that the model runs on
   Layout layout;
-  std::vector<T> numbers;        ///< all parameters, in the order of `layout`
-  Numbers<T> fixed_positions{};  ///< a sinusoidal table, where the model has one
+  std::vector<T> numbers;              ///< all parameters, in the order of `layout`
+  GrowingMatrix<T> fixed_positions{};  ///< a sinusoidal table, where the model has one
 };
 
 /// A model that runs on these rows, as in training: on the weights or on their running average. The

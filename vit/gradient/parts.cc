@@ -141,14 +141,15 @@ std::vector<Parameter<T>> bind_prefix(const Scope<T>& w) {
 template <typename T>
 ClassLayerPart<T> bind_class_layer(const Scope<T>& w) {
   return {.norm1 = w.norm("norm1"),
-          .query = w.linear("attn.q"),
-          .key_value = w.linear("attn.kv"),
-          .project = w.linear("attn.proj"),
+          .attention = {.query = w.linear("attn.q"),
+                        .key_value = w.linear("attn.kv"),
+                        .project = w.linear("attn.proj"),
+                        .heads = w.config.encoder.heads,
+                        .operands = w.rows.operands},
           .scale1 = w.vector("ls1.gamma"),
           .norm2 = w.norm("norm2"),
           .mlp = bind_mlp(w / "mlp", false),
-          .scale2 = w.vector("ls2.gamma"),
-          .heads = w.config.encoder.heads};
+          .scale2 = w.vector("ls2.gamma")};
 }
 
 template <typename T>
@@ -159,20 +160,28 @@ std::vector<ClassLayerPart<T>> bind_class_layers(const Scope<T>& w) {
   return layers;
 }
 
+/// Its products with one query are too small to gain by bfloat16.
+template <typename T>
+PoolPart<T> bind_pool(const Scope<T>& w, size_t first_pooled) {
+  const ModelConfig& c = w.config;
+  return {.latent = w.matrix("latent"),
+          .attention = {.query = w.linear("q"),
+                        .key_value = w.linear("kv"),
+                        .project = w.linear("proj"),
+                        .heads = c.head.pool_heads != 0 ? c.head.pool_heads : c.encoder.heads,
+                        .first_key = first_pooled,
+                        .operands = Operands::kF32},
+          .norm = w.norm("norm"),
+          .mlp = bind_mlp(w / "mlp", false)};
+}
+
 template <typename T>
 HeadPart<T> bind_head(const Scope<T>& w) {
-  const Scope<T> pool = w / "attn_pool";
+  const size_t first_pooled = w.config.head.pool_prefix ? 0 : w.config.embedding.prefix.size();
   return {.class_token = w.config.head.class_layers != 0 ? w.matrix("cls_token") : Parameter<T>{},
           .class_layers = bind_class_layers(w),
           .final_norm = w.norm("norm"),
-          .pool = {.latent = pool.matrix("latent"),
-                   .query = pool.linear("q"),
-                   .key_value = pool.linear("kv"),
-                   .project = pool.linear("proj"),
-                   .norm = pool.norm("norm"),
-                   .mlp = bind_mlp(pool / "mlp", false),
-                   .heads = w.config.head.pool_heads != 0 ? w.config.head.pool_heads
-                                                          : w.config.encoder.heads},
+          .pool = bind_pool(w / "attn_pool", first_pooled),
           .pooled_norm = w.norm("fc_norm"),
           .pre_logits = w.linear("pre_logits"),
           .pre_logits_tanh = w.config.head.pre_logits_tanh,
@@ -181,7 +190,7 @@ HeadPart<T> bind_head(const Scope<T>& w) {
           .distilled = w.linear("head_dist"),
           .pooling = w.config.head.pooling,
           .layers = w.config.head.pooled_layers,
-          .first_pooled = w.config.head.pool_prefix ? 0 : w.config.embedding.prefix.size()};
+          .first_pooled = first_pooled};
 }
 
 }  // namespace

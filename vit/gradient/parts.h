@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "vit/gradient/growing_matrix.h"
 #include "vit/gradient/layout.h"
 #include "vit/gradient/low_rank.h"
-#include "vit/gradient/numbers.h"
 #include "vit/kernels/cpu.h"
 #include "vit/kernels/gemm.h"
 
@@ -27,10 +27,10 @@ struct LinearPart {
   Parameter<T> weight{};  ///< [out, in]
   Parameter<T> bias{};
   /// What a frozen matrix learns, where that is wanted: scale · B · A is part of its value already.
-  Parameter<T> low_rank_a{};           ///< [rank, in]
-  Parameter<T> low_rank_b{};           ///< [out, rank]
-  Operands operands = Operands::kF32;  ///< of its products
-  Isa isa = active_isa();              ///< of its kernels, in float
+  Parameter<T> low_rank_a{};  ///< [rank, in]
+  Parameter<T> low_rank_b{};  ///< [out, rank]
+  Operands operands;          ///< of its products
+  Isa isa;                    ///< of its kernels, in float
 };
 
 template <typename T>
@@ -39,7 +39,7 @@ struct NormPart {
   Parameter<T> bias{};
   NormKind kind = NormKind::kLayerNorm;
   double eps = 1e-6;
-  Isa isa = active_isa();  ///< of its kernels, in float
+  Isa isa;  ///< of its kernels, in float
 };
 
 /// linear(norm(x)), where the norm may be missing.
@@ -130,30 +130,35 @@ struct EmbeddingPart {
   size_t patches = 0;  ///< N of a whole image
 };
 
-/// Attention pooling.
+/// Attention of one query per image to other tokens.
 template <typename T>
-struct PoolPart {
-  Parameter<T> latent;  ///< [1, D]
+struct CrossPart {
   LinearPart<T> query;
   LinearPart<T> key_value;
   LinearPart<T> project;
+  size_t heads = 1;
+  size_t first_key = 0;  ///< of each image's tokens, the first that is read
+  Operands operands;     ///< of the products with the scores and with the values
+};
+
+/// Attention pooling.
+template <typename T>
+struct PoolPart {
+  Parameter<T> latent;  ///< [1, D] the query of all images
+  CrossPart<T> attention;
   NormPart<T> norm;
   MlpPart<T> mlp;
-  size_t heads = 1;
 };
 
 /// A layer in which the class token, which the blocks do not have, reads the patches (CaiT).
 template <typename T>
 struct ClassLayerPart {
   NormPart<T> norm1;
-  LinearPart<T> query;
-  LinearPart<T> key_value;
-  LinearPart<T> project;
+  CrossPart<T> attention;
   Parameter<T> scale1;
   NormPart<T> norm2;
   MlpPart<T> mlp;
   Parameter<T> scale2;
-  size_t heads = 1;
 };
 
 template <typename T>
@@ -191,7 +196,7 @@ struct ModelRows {
   const LowRankLayout* low_rank = nullptr;
   std::span<const T> learned{};
   Operands operands = Operands::kF32;  ///< of the products
-  Isa isa = active_isa();              ///< of all kernels, in float
+  Isa isa = active_isa();              ///< of all kernels, in float: by default the machine's best
 };
 
 template <typename T>

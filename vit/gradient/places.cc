@@ -46,7 +46,7 @@ std::pair<T, T> coordinates(const PlacesPart<T>& part, size_t patch) {
 }
 
 template <typename T>
-void fill_angles(const PlacesPart<T>& part, Numbers<T>& angles) {
+void fill_angles(const PlacesPart<T>& part, GrowingMatrix<T>& angles) {
   const size_t half = part.head_width / 2, patches = part.grid.count();
   if (part.rotary.kind != RotaryKind::kLearned) {
     std::vector<float> periods;

@@ -11,11 +11,11 @@ namespace vit::gradient {
 /// The numbers of one layer for one grid, and, of the backward pass, their gradients.
 template <typename T>
 struct PlaceActivations {
-  Numbers<T> angles;   ///< [heads that differ · N, d / 2]
-  Numbers<T> cosines;  ///< of the angles
-  Numbers<T> sines;
-  Numbers<T> bias;    ///< [offsets (+ 3 of the class token), H], in the order of a stored table
-  Numbers<T> hidden;  ///< [offsets, hidden] of each MLP that the bias is made by, own first
+  GrowingMatrix<T> angles;   ///< [heads that differ · N, d / 2]
+  GrowingMatrix<T> cosines;  ///< of the angles
+  GrowingMatrix<T> sines;
+  GrowingMatrix<T> bias;  ///< [offsets (+ 3 of the class token), H], in the order of a stored table
+  GrowingMatrix<T> hidden;  ///< [offsets, hidden] of each MLP that the bias is made by, own first
 };
 
 /// One image: the index in the grid of each of its patches; empty: all, in order.

@@ -35,63 +35,17 @@ void max_of(ConstView<T> tokens, T factor, size_t* largest, T* out) {
   }
 }
 
-/// One image: its own keys and values, the query that all share.
-template <typename T>
-Heads<T> pool_heads(const HeadPart<T>& part, PoolActivations<T>& pool, size_t images,
-                    size_t image) {
-  const View<T> memory = pooled_rows(part, pool.key_value.view(), images, image);
-  const size_t width = memory.cols / 2;
-  return {.queries = pool.query,
-          .keys = memory.col_range(0, width),
-          .values = memory.col_range(width, width),
-          .probabilities = {},
-          .heads = part.pool.heads,
-          .isa = part.pool.query.isa};
-}
-
 template <typename T>
 void pool_by_attention(const HeadPart<T>& head, HeadActivations<T>& kept) {
   const PoolPart<T>& part = head.pool;
   PoolActivations<T>& pool = kept.pool;
-  const size_t width = kept.normed.cols(), images = kept.images;
-  pool.query.resize(1, width);
-  linear<T>(part.query, part.latent.value, pool.query);
-  pool.key_value.resize(kept.normed.rows(), 2 * width);
-  linear<T>(part.key_value, kept.normed, pool.key_value);
-  pool.probabilities.resize(images * part.heads, kept.normed.rows() / images - head.first_pooled);
-  pool.context.resize(images, width);
-  for (size_t image = 0; image < images; ++image) {
-    Heads<T> x = pool_heads(head, pool, images, image);
-    x.probabilities = pool.probabilities.view().row_range(image * part.heads, part.heads);
-    weigh<T>(x, pool.context.view().row_range(image, 1));
-  }
-  pool.attended.resize(images, width);
-  linear<T>(part.project, pool.context, pool.attended);
-  pool.normed.resize(images, width);
+  const size_t width = kept.normed.cols();
+  pool.attended.resize(kept.images, width);
+  cross_attend<T>(part.attention, {part.latent.value, kept.normed}, pool.attention, pool.attended);
+  pool.normed.resize(kept.images, width);
   normalize<T>(part.norm, pool.attended, pool.normed);
   feed_forward<T>(part.mlp, pool.normed, pool.mlp, kept.pooled);
-  add<T>(pool.attended.view(), kept.pooled.view(), part.query.isa);
-}
-
-/// d.pool.context to d.pool.key_value and, summed over the images, `dquery`.
-template <typename T>
-void pool_heads_back(const HeadPart<T>& head, HeadActivations<T>& kept, PoolActivations<T>& d,
-                     const AttentionHook<T>& hook, View<T> dquery) {
-  PoolActivations<T>& pool = kept.pool;
-  const size_t heads = head.pool.heads, images = kept.images;
-  d.key_value.resize(pool.key_value.rows(), pool.key_value.cols());
-  d.key_value.fill(T{0});  // tokens that are not pooled
-  d.query.resize(1, pool.query.cols());
-  d.probabilities.resize(heads, pool.probabilities.cols());
-  for (size_t image = 0; image < images; ++image) {
-    Heads<T> x = pool_heads(head, pool, images, image), dx = pool_heads(head, d, images, image);
-    x.probabilities = pool.probabilities.view().row_range(image * heads, heads);
-    dx.probabilities = d.probabilities;
-    weigh_back<T>(x, d.context.view().row_range(image, 1), dx);
-    if (hook) hook({0, 0, image, x.probabilities, dx.probabilities});
-    score_back<T>(x, dx);
-    add<T>(d.query.view(), dquery, head.pool.query.isa);
-  }
+  add<T>(pool.attended.view(), kept.pooled.view(), part.norm.isa);
 }
 
 template <typename T>
@@ -103,14 +57,14 @@ void pool_by_attention_back(const HeadPart<T>& head, HeadActivations<T>& kept,
   d.pool.normed.resize(dattended.rows, dattended.cols);
   feed_forward_back<T>(part.mlp, pool.mlp, d.pool.mlp, {dattended, pool.normed, d.pool.normed});
   normalize_back<T>(part.norm, pool.attended, d.pool.normed);
-  add<T>(d.pool.normed.view(), dattended, part.query.isa);
-  d.pool.context.resize(dattended.rows, dattended.cols);
-  linear_back<T>(part.project, {dattended, pool.context, d.pool.context});
-  Numbers<T> dquery(1, pool.query.cols());
-  dquery.fill(T{0});
-  pool_heads_back<T>(head, kept, d.pool, hook, dquery);
-  linear_back<T>(part.key_value, {d.pool.key_value, kept.normed, d.tokens, true});
-  linear_back<T>(part.query, {dquery, part.latent.value, part.latent.gradient, true});
+  add<T>(d.pool.normed.view(), dattended, part.norm.isa);
+  cross_attend_back<T>(part.attention, pool.attention, d.pool.attention,
+                       {.dy = dattended,
+                        .in = {part.latent.value, kept.normed},
+                        .dqueries = part.latent.gradient,
+                        .dmemory = d.tokens,
+                        .accumulate = true},
+                       {hook});
 }
 
 /// How much of the pooled numbers is the mean, and how much the maximum.
@@ -131,7 +85,7 @@ bool takes_class_token(Pooling pooling) {
 
 /// A layer's columns of the pooled features, or of the gradient there.
 template <typename T>
-View<T> columns_of(const HeadPart<T>& part, Numbers<T>& pooled, size_t index) {
+View<T> columns_of(const HeadPart<T>& part, GrowingMatrix<T>& pooled, size_t index) {
   const size_t width = pooled.cols() / part.layers;
   return pooled.view().col_range(index * width, width);
 }

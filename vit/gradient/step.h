@@ -8,10 +8,11 @@ namespace vit::gradient {
 /// One residual step x' = x + scale · f(norm(x)), with the norm where the kind of block has it.
 template <typename T>
 struct StepActivations {
-  Numbers<T> x;   ///< what the step read; of gradients: that at its output, for several branches
-  Numbers<T> in;  ///< what f read, where that is a normed x
-  Numbers<T> update;  ///< what f gave, where it was not added to x as it is
-  Numbers<T> normed;  ///< what the norm after f gave (residual post-norm) or read (post-norm)
+  GrowingMatrix<T>
+      x;  ///< what the step read; of gradients: that at its output, for several branches
+  GrowingMatrix<T> in;      ///< what f read, where that is a normed x
+  GrowingMatrix<T> update;  ///< what f gave, where it was not added to x as it is
+  GrowingMatrix<T> normed;  ///< what the norm after f gave (residual post-norm) or read (post-norm)
 };
 
 /// One residual step apart from its f: the norm, the layer scale and drop path.
@@ -36,7 +37,7 @@ template <typename T>
 void add_update(const Step<T>& step, ConstView<T> x, View<T> y) {
   if (step.paths.empty()) return add<T>(x, step.scale.value, y, step.norm.isa);
   const size_t images = step.paths.cols, tokens = x.rows / images;
-  Numbers<T> factors(1, x.cols);
+  GrowingMatrix<T> factors(1, x.cols);
   for (size_t image = 0; image < images; ++image) {
     const T path = step.paths(0, image);
     if (path == T{0}) continue;
@@ -87,11 +88,17 @@ void step_forward(const Step<T>& step, StepActivations<T>& kept, View<T> tokens,
   normalize<T>(step.norm, kept.normed, tokens);
 }
 
-/// back.dy, the gradient at the step's output, through f_back(in, dupdate, din) to what is added to
-/// back.dx. In a block of one branch both are the same matrix.
+/// Gradients of a step. In a block of one branch both are the same matrix.
+template <typename T>
+struct StepBack {
+  ConstView<T> dy;  ///< at its output
+  View<T> dx;       ///< at its input, added to
+};
+
+/// back.dy through f_back(in, dupdate, din) to what is added to back.dx.
 template <typename T, typename F>
 void step_backward(const Step<T>& step, const StepActivations<T>& kept, StepActivations<T>& d,
-                   const Back<T>& back, const F& f_back) {
+                   const StepBack<T>& back, const F& f_back) {
   // The residual of a post-norm block, which has one branch, went through the norm as well.
   if (step.kind == BlockKind::kPostNorm) normalize_back<T>(step.norm, kept.normed, back.dx);
   ConstView<T> dupdate = back.dy;

@@ -28,7 +28,7 @@ void mix_back(const LinearPart<T>& part, ConstView<T> x, ConstView<T> dy, View<T
 }
 
 template <typename T>
-void mix_probabilities(const TalkingPart<T>& part, const Heads<T>& x, Numbers<T>& mixed) {
+void mix_probabilities(const TalkingPart<T>& part, const Heads<T>& x, GrowingMatrix<T>& mixed) {
   mixed.resize(x.probabilities.rows, x.probabilities.cols);
   mix<T>(part.after, x.probabilities, mixed);
   const View<T> rows = by_head(mixed.view(), x.heads);
@@ -45,7 +45,7 @@ Heads<T> with_probabilities(Heads<T> x, View<T> probabilities) {
 }  // namespace
 
 template <typename T>
-void weigh(const TalkingPart<T>& part, const Heads<T>& x, View<T> scores, Numbers<T>& mixed,
+void weigh(const TalkingPart<T>& part, const Heads<T>& x, View<T> scores, GrowingMatrix<T>& mixed,
            View<T> context) {
   score<T>(with_probabilities<T>(x, scores));
   mix<T>(part.before, scores, x.probabilities);
@@ -75,10 +75,10 @@ void score_back(const TalkingPart<T>& part, const Heads<T>& x, ConstView<T> scor
   dot_back<T>(x, with_probabilities<T>(dx, d.mixed));
 }
 
-template void weigh(const TalkingPart<float>&, const Heads<float>&, View<float>, Numbers<float>&,
-                    View<float>);
+template void weigh(const TalkingPart<float>&, const Heads<float>&, View<float>,
+                    GrowingMatrix<float>&, View<float>);
 template void weigh(const TalkingPart<double>&, const Heads<double>&, View<double>,
-                    Numbers<double>&, View<double>);
+                    GrowingMatrix<double>&, View<double>);
 template void weigh_back(const TalkingPart<float>&, const Heads<float>&, TalkingActivations<float>&,
                          ConstView<float>, const Heads<float>&, TalkingActivations<float>&);
 template void weigh_back(const TalkingPart<double>&, const Heads<double>&,

@@ -8,16 +8,16 @@ namespace vit::gradient {
 /// Also the gradients at them.
 template <typename T>
 struct TalkingActivations {
-  Numbers<T> scores;  ///< [B·H·T, T] before they are mixed and scaled; of gradients none
-  Numbers<T> mixed;   ///< [H·T, T] of one image: the mixed probabilities, which the values are
-                      ///< multiplied by
+  GrowingMatrix<T> scores;  ///< [B·H·T, T] before they are mixed and scaled; of gradients none
+  GrowingMatrix<T> mixed;  ///< [H·T, T] of one image: the mixed probabilities, which the values are
+                           ///< multiplied by
 };
 
 /// One image: x.probabilities are those of the softmax. The bias of the first mixing adds one
 /// number to each row of scores, which the softmax takes away: it is left out, and its gradient is
 /// 0.
 template <typename T>
-void weigh(const TalkingPart<T>& part, const Heads<T>& x, View<T> scores, Numbers<T>& mixed,
+void weigh(const TalkingPart<T>& part, const Heads<T>& x, View<T> scores, GrowingMatrix<T>& mixed,
            View<T> context);
 /// dcontext to the gradients of the probabilities, of the values and of the second mixing.
 template <typename T>

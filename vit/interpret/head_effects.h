@@ -9,7 +9,8 @@
 namespace vit::interpret {
 
 struct HeadEffect {
-  /// KL(output || output without the head) in nats, over the classes; 0 without a classifier.
+  /// KL(output || output without the head) in nats, over the classes, or the sum of those of
+  /// independent classes; 0 without a classifier.
   double divergence = 0.0;
   /// ‖difference of the outputs‖ / ‖output minus its mean‖.
   double change = 0.0;
@@ -21,8 +22,8 @@ struct HeadEffect {
 /// merge.
 std::vector<HeadEffect> measure_heads(Runner& runner);
 
-/// Compares two outputs of the same model.
+/// Compares two outputs of a model with this head.
 HeadEffect compare_outputs(std::span<const float> whole, std::span<const float> without,
-                           bool classes);
+                           const HeadConfig& head);
 
 }  // namespace vit::interpret

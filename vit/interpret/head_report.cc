@@ -73,9 +73,10 @@ void HeadReportBuilder::add_effects(std::span<const HeadEffect> effects) {
   ++sums_.disabled_images;
 }
 
-void HeadReportBuilder::add_estimates(std::span<const double> effects) {
-  assert(effects.size() == sums_.summaries.size());
-  for (size_t i = 0; i < effects.size(); ++i) sums_.summaries[i].estimate += std::abs(effects[i]);
+void HeadReportBuilder::add_estimates(std::span<const double> estimates) {
+  assert(estimates.size() == sums_.summaries.size());
+  for (size_t i = 0; i < estimates.size(); ++i)
+    sums_.summaries[i].estimate += std::abs(estimates[i]);
   ++sums_.estimated;
 }
 

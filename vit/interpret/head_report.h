@@ -59,8 +59,8 @@ class HeadReportBuilder {
   /// `measures`: of these maps.
   void add(const AttentionMaps& maps, const AttentionMeasures& measures);
   void add_effects(std::span<const HeadEffect> effects);
-  /// First-order effects, as Explanation::head_effects() gives them.
-  void add_estimates(std::span<const double> effects);
+  /// First-order effects, as Explanation::head_estimates() gives them.
+  void add_estimates(std::span<const double> estimates);
 
   HeadReport report() const;
   /// [layers·heads·T, T]: the mean over the images.

@@ -56,7 +56,7 @@ struct ImageSize {
 Query on_grid(const Query& query, ImageSize image, const Recipe& recipe, const TokenLayout& layout);
 
 /// A weight per token, adding up to 1. Throws an Error if the model has no such token. A pool's
-/// query is not a token: see pool_weights().
+/// query is not a token: its attention is AttentionMaps::pooling.
 std::vector<float> query_weights(const Query& query, const TokenLayout& layout);
 
 /// "cls", "patch 3,4", "mean of the patches", …

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "vit/base/error.h"
+#include "vit/base/softmax.h"
 
 namespace vit::interpret {
 namespace {
@@ -31,7 +32,7 @@ class RelevanceRow {
   void pass(size_t layer, const Matrix& influence) {
     if (layer != layer_) row_ = sum_;
     layer_ = layer;
-    const std::vector<float> update = look(influence, row_);
+    const std::vector<float> update = weighted_rows(influence, row_);
     for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += update[i];
   }
   void start_from(std::vector<float> row) { row_ = sum_ = std::move(row); }
@@ -58,15 +59,17 @@ std::vector<float> over_all_tokens(const Matrix& pooled, size_t tokens) {
   return row;
 }
 
-/// d log softmax(output)[target] / d output.
-Matrix log_probability_gradient(std::span<const float> output, size_t target) {
+/// d log P(target) / d output, where P is a softmax or, of independent classes, a sigmoid.
+Matrix log_probability_gradient(std::span<const float> output, size_t target, bool multi_label) {
   Matrix gradient(1, output.size());
-  const float highest = *std::max_element(output.begin(), output.end());
-  double sum = 0.0;
-  for (const float value : output) sum += std::exp(double{value} - double{highest});
+  if (multi_label) {
+    gradient(0, target) = static_cast<float>(1.0 / (1.0 + std::exp(double{output[target]})));
+    return gradient;
+  }
+  std::vector<double> probabilities(output.size());
+  softmax_in_double(output, probabilities);
   for (size_t i = 0; i < output.size(); ++i)
-    gradient(0, i) = static_cast<float>((i == target ? 1.0 : 0.0) -
-                                        std::exp(double{output[i]} - double{highest}) / sum);
+    gradient(0, i) = static_cast<float>((i == target ? 1.0 : 0.0) - probabilities[i]);
   return gradient;
 }
 
@@ -122,18 +125,19 @@ std::vector<float> Explanation::relevance(size_t target, const RelevanceOptions&
   return tokens;
 }
 
-std::vector<double> Explanation::head_effects(size_t target) {
+std::vector<double> Explanation::head_estimates(size_t target) {
   const ModelConfig& config = network_.config;
-  std::vector<double> effects(config.encoder.depth * config.encoder.branches *
-                              config.encoder.heads);
+  std::vector<double> estimates(config.encoder.depth * config.encoder.branches *
+                                config.encoder.heads);
   gradient::BackwardTaps<float> taps;
   taps.attention = [&](const Tap& tap) {
     const size_t first = (tap.layer * config.encoder.branches + tap.branch) * config.encoder.heads;
     for (size_t h = 0; h < config.encoder.heads; ++h)
-      effects[first + h] += influence_of_head(tap, h, layout_.tokens());
+      estimates[first + h] += influence_of_head(tap, h, layout_.tokens());
   };
-  gradient::backward<float>(network_, trace_, log_probability_gradient(output_, target), {}, &taps);
-  return effects;
+  const Matrix wanted = log_probability_gradient(output_, target, config.head.multi_label);
+  gradient::backward<float>(network_, trace_, wanted, {}, &taps);
+  return estimates;
 }
 
 }  // namespace vit::interpret

@@ -31,10 +31,10 @@ class Explanation {
 
   /// First-order estimate of the decrease of log P(target) without each head, [layers·heads]. Its
   /// absolute value is the importance of Michel et al.
-  std::vector<double> head_effects(size_t target);
+  std::vector<double> head_estimates(size_t target);
 
  private:
-  const gradient::Network<float>& network_;
+  gradient::NetworkView<float> network_;
   TokenLayout layout_;
   gradient::Trace<float> trace_;
   std::vector<float> output_;

@@ -63,7 +63,7 @@ Matrix fuse_heads(ConstMatrixView layer, size_t heads, HeadFusion fusion) {
   return fused;
 }
 
-std::vector<float> look(ConstMatrixView attention, std::span<const float> query) {
+std::vector<float> weighted_rows(ConstMatrixView attention, std::span<const float> query) {
   assert(attention.rows == query.size());
   std::vector<float> seen(attention.cols);
   for (size_t i = 0; i < query.size(); ++i) {
@@ -98,7 +98,7 @@ std::vector<float> rollout(const AttentionMaps& maps, std::span<const float> que
     fail("rollout: the fraction to discard is ", options.discard, ", expected 0 up to below 1");
   std::vector<float> weights(query.begin(), query.end());
   for (size_t layer = maps.layers; layer-- > options.first_layer;)
-    weights = look(rollout_step(maps, layer, options), weights);
+    weights = weighted_rows(rollout_step(maps, layer, options), weights);
   return weights;
 }
 

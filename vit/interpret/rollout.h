@@ -21,7 +21,7 @@ constexpr auto enum_names(HeadFusion) {
 Matrix fuse_heads(ConstMatrixView layer, size_t heads, HeadFusion fusion);
 
 /// The attention of a query: the rows of `attention` [T, T], weighted by the query.
-std::vector<float> look(ConstMatrixView attention, std::span<const float> query);
+std::vector<float> weighted_rows(ConstMatrixView attention, std::span<const float> query);
 
 struct RolloutOptions {
   HeadFusion fusion = HeadFusion::kMean;

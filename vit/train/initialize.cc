@@ -81,26 +81,25 @@ std::vector<std::vector<double>> orthogonal(size_t n, Random& random) {
 }
 
 /// Each head's q·k is then about likeness · (part of x·x) plus noise.
-void initialize_queries_and_keys(const ModelConfig& c, std::span<float> qkv, Random& random) {
-  const size_t rows = c.encoder.heads * c.encoder.head_width();
-  const double spread = 1.0 / std::sqrt(static_cast<double>(c.encoder.head_width()));
-  for (size_t i = 0; i < rows * c.encoder.width; ++i) {
+void initialize_queries_and_keys(size_t head_width, std::span<float> queries, std::span<float> keys,
+                                 Random& random) {
+  const double spread = 1.0 / std::sqrt(static_cast<double>(head_width));
+  for (size_t i = 0; i < queries.size(); ++i) {
     const double shared = random.normal(), own = random.normal();
-    qkv[i] = static_cast<float>(spread * std::sqrt(kLikeness) * shared);
-    qkv[rows * c.encoder.width + i] =
-        static_cast<float>(spread * std::sqrt(kLikeness) * (shared + kNoise * own));
+    queries[i] = static_cast<float>(spread * std::sqrt(kLikeness) * shared);
+    keys[i] = static_cast<float>(spread * std::sqrt(kLikeness) * (shared + kNoise * own));
   }
 }
 
 /// project · values is about noise - cancel · identity.
-void initialize_values(const ModelConfig& c, std::span<float> values, std::span<float> project,
+void initialize_values(size_t width, std::span<float> values, std::span<float> project,
                        Random& random) {
-  const auto q = orthogonal(c.encoder.width, random);
-  const double spread = kNoise / std::sqrt(kCancel * static_cast<double>(c.encoder.width));
-  for (size_t i = 0; i < c.encoder.width; ++i)
-    for (size_t j = 0; j < c.encoder.width; ++j) {
-      values[i * c.encoder.width + j] = static_cast<float>(std::sqrt(kCancel) * q[i][j]);
-      project[j * c.encoder.width + i] =
+  const auto q = orthogonal(width, random);
+  const double spread = kNoise / std::sqrt(kCancel * static_cast<double>(width));
+  for (size_t i = 0; i < width; ++i)
+    for (size_t j = 0; j < width; ++j) {
+      values[i * width + j] = static_cast<float>(std::sqrt(kCancel) * q[i][j]);
+      project[j * width + i] =
           static_cast<float>(-std::sqrt(kCancel) * q[i][j] + spread * random.normal());
     }
 }
@@ -123,9 +122,11 @@ void initialize_mimetic(gradient::Network<float>& network, Random& random) {
       initialize_positions(c, numbers_of(network, slot));
     if (slot.spec.stacked != 3) continue;  // not queries, keys and values
     const std::span<float> qkv = numbers_of(network, slot);
-    initialize_queries_and_keys(c, qkv, random);
+    const size_t each = slot.size() / slot.spec.stacked;
+    initialize_queries_and_keys(c.encoder.head_width(), qkv.first(each), qkv.subspan(each, each),
+                                random);
     initialize_values(
-        c, qkv.subspan(2 * c.encoder.width * c.encoder.width),
+        c.encoder.width, qkv.subspan(2 * each),
         numbers_of(network, *network.layout.find(slot.spec.attention + ".proj.weight")), random);
   }
 }

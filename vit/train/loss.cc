@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cmath>
 #include <vector>
+
+#include "vit/base/softmax.h"
 
 namespace vit::train {
 
@@ -31,20 +32,17 @@ LossSum cross_entropy(ConstMatrixView logits, ConstMatrixView targets, double sc
                       MatrixView gradient) {
   assert(logits.rows == targets.rows && logits.cols == targets.cols);
   LossSum sum;
-  std::vector<double> exponentials(logits.cols);
+  std::vector<double> probabilities(logits.cols);
   for (size_t r = 0; r < logits.rows; ++r) {
     const auto row = logits.row_span(r), target = targets.row_span(r);
     const auto best = std::max_element(row.begin(), row.end());
     const auto wanted = std::max_element(target.begin(), target.end());
     sum.correct += best - row.begin() == wanted - target.begin() ? 1 : 0;
-    double total = 0.0;
-    for (size_t c = 0; c < row.size(); ++c)
-      total += exponentials[c] = std::exp(double{row[c]} - double{*best});
-    const double log_total = std::log(total) + double{*best};
+    const double log_total = softmax_in_double(row, probabilities);
     for (size_t c = 0; c < row.size(); ++c) {
       sum.loss -= target[c] * (row[c] - log_total);
       if (!gradient.empty())
-        gradient(r, c) = static_cast<float>(scale * (exponentials[c] / total - target[c]));
+        gradient(r, c) = static_cast<float>(scale * (probabilities[c] - target[c]));
     }
   }
   return sum;

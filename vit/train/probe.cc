@@ -197,6 +197,15 @@ Choice choose_decay(const Labelled& data, const LogisticSettings& settings, Thre
   return best;
 }
 
+/// What a new classifier of this model reads.
+FeatureKind probe_features(const ModelConfig& config) {
+  const HeadConfig& head = config.head;
+  const bool bare_class_token = head.pooling == Pooling::kClass && !head.distilled_head &&
+                                head.pre_logits == 0 && !head.pooled_norm &&
+                                head.pooled_layers == 1;
+  return bare_class_token ? FeatureKind::kClassAndMean : FeatureKind::kPooled;
+}
+
 }  // namespace
 
 bool keep_margins(std::span<const data::Sample> samples, Recipe& recipe) {
@@ -211,14 +220,6 @@ bool keep_margins(std::span<const data::Sample> samples, Recipe& recipe) {
   recipe.resize_width = recipe.crop_width;
   recipe.crop_fraction = 1.0;
   return true;
-}
-
-FeatureKind probe_features(const ModelConfig& config) {
-  const HeadConfig& head = config.head;
-  const bool bare_class_token = head.pooling == Pooling::kClass && !head.distilled_head &&
-                                head.pre_logits == 0 && !head.pooled_norm &&
-                                head.pooled_layers == 1;
-  return bare_class_token ? FeatureKind::kClassAndMean : FeatureKind::kPooled;
 }
 
 HeadConfig head_of_last_layers(size_t layers, const ModelConfig& config) {

@@ -16,10 +16,6 @@ namespace vit::train {
 /// whole input and crops nothing: they have no margin to spare. True if the recipe was changed.
 bool keep_margins(std::span<const data::Sample> samples, Recipe& recipe);
 
-/// The features that a new classifier of this model reads: those that its own classifier reads. If
-/// these are the class token alone, the mean of the patches is added.
-FeatureKind probe_features(const ModelConfig& config);
-
 /// A head that reads the class token and the mean of the patches after each of the last `layers`
 /// layers of this model: the mean alone where there is no class token, and what its own head reads
 /// where that has a norm of its own for it. What stands between the old classifier and the tokens
@@ -30,8 +26,10 @@ HeadConfig head_of_last_layers(size_t layers, const ModelConfig& config);
 /// Of features [samples, layers · (class token, mean)] the class tokens alone.
 Matrix class_tokens_of(ConstMatrixView features, size_t layers);
 
-/// These features of every sample, one row each, computed by the inference model. `progress` is
-/// called with the number of samples done, by one worker at a time.
+/// The features that a new classifier of this model reads, one row per sample, computed by the
+/// inference model: those that its own classifier reads and, if these are the class token alone,
+/// the mean of the patches. `progress` is called with the number of samples done, by one worker at
+/// a time.
 Matrix compute_features(const Model& model, const Recipe& recipe,
                         std::span<const data::Sample> samples, ThreadPool& pool,
                         const std::function<void(size_t done)>& progress = {});

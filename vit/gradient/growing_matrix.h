@@ -12,10 +12,10 @@ namespace vit::gradient {
 
 /// Grows and never shrinks: a smaller batch after a larger one allocates nothing.
 template <typename T>
-class Numbers {
+class GrowingMatrix {
  public:
-  Numbers() = default;
-  Numbers(size_t rows, size_t cols) { resize(rows, cols); }
+  GrowingMatrix() = default;
+  GrowingMatrix(size_t rows, size_t cols) { resize(rows, cols); }
 
   /// What was there before is lost.
   void resize(size_t rows, size_t cols) {
@@ -41,7 +41,7 @@ class Numbers {
   std::vector<T> values_;
 };
 
-/// Keeps a template parameter out of deduction, so that `Numbers<T>` converts to its views.
+/// Keeps a template parameter out of deduction, so that `GrowingMatrix<T>` converts to its views.
 template <typename T>
 using View = BasicMatrixView<std::type_identity_t<T>>;
 template <typename T>
@@ -54,7 +54,7 @@ void copy(BasicMatrixView<const T> from, View<T> to) {
 }
 
 template <typename T>
-void keep(ConstView<T> from, Numbers<T>& to) {
+void keep(ConstView<T> from, GrowingMatrix<T>& to) {
   to.resize(from.rows, from.cols);
   copy<T>(from, to);
 }
