@@ -151,8 +151,9 @@ void folder_of_photographs(benchmark::State& state) {
   Matrix planes(3, recipe.crop_height * recipe.crop_width);
   state.counters["decode_ms"] =
       best_ms([&] { return seconds([&] { benchmark::DoNotOptimize(patch::read_image(first)); }); });
-  state.counters["resize_ms"] = best_ms(
-      [&] { return seconds([&] { patch::apply_recipe(image, recipe, scratch, planes); }); });
+  state.counters["resize_ms"] = best_ms([&] {
+    return seconds([&] { patch::apply_recipe(image, recipe, scratch, planes, active_isa()); });
+  });
   state.counters["model_ms"] = best_ms([&] { return alone.one(); });
 }
 BENCHMARK(folder_of_photographs)->Iterations(2)->Unit(benchmark::kSecond)->UseRealTime();

@@ -43,7 +43,7 @@ void search_million(benchmark::State& state, NumberType type) {
   ThreadPool pool(static_cast<size_t>(state.range(0)));
   const Matrix queries = test::unit_rows(static_cast<size_t>(state.range(1)), kWidth, 2);
   for (auto _ : state)
-    benchmark::DoNotOptimize(search(index.vectors, queries, 20, {.pool = &pool}));
+    benchmark::DoNotOptimize(search(index.vectors, queries, 20, {&pool, active_isa()}));
   state.SetBytesProcessed(
       static_cast<std::int64_t>(state.iterations() * kRows * index.vectors.row_bytes()));
 }
@@ -66,7 +66,7 @@ void group_collection(benchmark::State& state) {
   const auto order = live_rows(vectors);
   ThreadPool pool(static_cast<size_t>(state.range(0)));
   for (auto _ : state)
-    benchmark::DoNotOptimize(group_duplicates(vectors, order, 0.95f, {.pool = &pool}));
+    benchmark::DoNotOptimize(group_duplicates(vectors, order, 0.95f, {&pool, active_isa()}));
   const double pairs = 0.5 * static_cast<double>(vectors.rows) * static_cast<double>(vectors.rows);
   state.counters["pairs"] = benchmark::Counter(pairs * static_cast<double>(state.iterations()),
                                                benchmark::Counter::kIsRate);
@@ -77,13 +77,14 @@ void cluster_collection(benchmark::State& state) {
   ThreadPool pool(static_cast<size_t>(state.range(0)));
   for (auto _ : state)
     benchmark::DoNotOptimize(
-        cluster(vectors, {.clusters = 100, .most_rounds = 20}, {.pool = &pool}));
+        cluster(vectors, {.clusters = 100, .most_rounds = 20}, {&pool, active_isa()}));
 }
 
 void pick_from_collection(benchmark::State& state) {
   const Vectors vectors = vectors_of(collection());
   ThreadPool pool(static_cast<size_t>(state.range(0)));
-  for (auto _ : state) benchmark::DoNotOptimize(pick_diverse(vectors, {}, 100, {.pool = &pool}));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(pick_diverse(vectors, {}, 100, {&pool, active_isa()}));
 }
 
 void threads_and_queries(benchmark::internal::Benchmark* benchmark) {

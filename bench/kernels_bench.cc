@@ -21,7 +21,7 @@ Linear random_linear(size_t out, size_t in, const Matrix& weights) {
       [&](size_t first, size_t count, float* rows) {
         std::copy_n(weights.view().row(first), count * in, rows);
       },
-      test::random_vector(out, 3));
+      test::random_vector(out, 3), active_isa());
 }
 
 /// Rows as far apart as those of a model's activations.
@@ -46,7 +46,10 @@ void linear_layer(benchmark::State& state, Activation activation) {
   const Activations x(rows, in), y(rows, out);
   const Linear linear = random_linear(out, in, weights);
   interleave(
-      state, [&] { apply(linear, x, y, {.activation = activation}); },
+      state,
+      [&] {
+        apply(linear, x, y, {nullptr, linear.isa}, {.activation = activation});
+      },
       [&] { gemm(x, weights, y, {.b = Transpose::kYes}); });
   const double flops = 2.0 * static_cast<double>(rows * in * out);
   const double ours = flops / (state.counters["ours_ms"].value * 1e-3);
@@ -76,9 +79,15 @@ void int8_layer(benchmark::State& state) {
       out, in,
       quantizing(in, [&](size_t first, size_t count,
                          float* to) { std::copy_n(weights.view().row(first), count * in, to); }),
-      test::random_vector(out, 3));
+      test::random_vector(out, 3), active_isa());
   interleave(
-      state, [&] { apply(rough, x, y); }, [&] { apply(exact, x, y); });
+      state,
+      [&] {
+        apply(rough, x, y, {nullptr, rough.isa});
+      },
+      [&] {
+        apply(exact, x, y, {nullptr, exact.isa});
+      });
   state.counters["GMAC/s"] =
       static_cast<double>(rows * in * out) / (state.counters["ours_ms"].value * 1e6);
 }
@@ -96,7 +105,8 @@ void attention_layer(benchmark::State& state) {
                            .heads = heads,
                            .key_heads = heads,
                            .value_heads = heads,
-                           .scale = 0.125f};
+                           .scale = 0.125f,
+                           .isa = active_isa()};
   Matrix output(tokens, heads * d);
   AttentionScratch scratch;
   double best = 1e9;

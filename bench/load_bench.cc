@@ -49,13 +49,13 @@ size_t read_and_pack(const weights::Checkpoint& listed) {
   for (const auto& [name, weight] : listed.weights()) {
     const size_t bytes = weight.size() * sizeof(float), cols = weight.cols();
     if (weight.rows() > 1 && cols > 1) {
-      packed.push_back(pack_linear(weight.rows(), cols,
-                                   [&](size_t first, size_t count, float* rows) {
-                                     read_piece(file, reinterpret_cast<std::byte*>(rows),
-                                                count * cols * sizeof(float),
-                                                offset + first * cols * sizeof(float));
-                                   },
-                                   {}));
+      packed.push_back(pack_linear(
+          weight.rows(), cols,
+          [&](size_t first, size_t count, float* rows) {
+            read_piece(file, reinterpret_cast<std::byte*>(rows), count * cols * sizeof(float),
+                       offset + first * cols * sizeof(float));
+          },
+          {}, active_isa()));
     } else {
       kept.emplace_back(bytes);
       read_piece(file, kept.back().data(), bytes, offset);

@@ -54,7 +54,7 @@ int serve(const std::string& path, const char* model) {
     if (classifier)
       classifier->classify(image);
     else
-      patch::apply_recipe(image, recipe, scratch, pixels);
+      patch::apply_recipe(image, recipe, scratch, pixels, active_isa());
   };
   for (std::string line; std::getline(std::cin, line);) {
     const double ms = 1000.0 * seconds(once);

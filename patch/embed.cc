@@ -14,9 +14,9 @@ void embed(const PatchEmbedding& embedding, ConstMatrixView patches, MatrixView 
 
   const MatrixView projected = tokens.row_range(prefix, patches.rows);
   if (embedding.norm.identity()) {
-    apply(embedding.project, patches, projected, {.residual = embedding.positions}, execution.pool);
+    apply(embedding.project, patches, projected, execution, {.residual = embedding.positions});
   } else {
-    apply(embedding.project, patches, projected, {}, execution.pool);
+    apply(embedding.project, patches, projected, execution);
     normalize(embedding.norm, projected, projected, execution);
     if (!embedding.positions.empty()) add(embedding.positions, {}, projected, execution);
   }

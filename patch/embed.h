@@ -24,6 +24,6 @@ struct PatchEmbedding {
 
 /// patches [N, 3·P·P] to tokens [prefix + N, D].
 void embed(const PatchEmbedding& embedding, ConstMatrixView patches, MatrixView tokens,
-           const Execution& execution = {});
+           const Execution& execution);
 
 }  // namespace vit::patch

@@ -163,7 +163,7 @@ Pixels apply_recipe(const Image& image, const Recipe& recipe) {
   Pixels pixels{recipe.crop_height, recipe.crop_width,
                 Matrix(3, recipe.crop_height * recipe.crop_width)};
   RecipeScratch scratch;
-  apply_recipe(image, recipe, scratch, pixels.planes);
+  apply_recipe(image, recipe, scratch, pixels.planes, active_isa());
   return pixels;
 }
 

@@ -40,6 +40,6 @@ Placement place(size_t width, size_t height, const Recipe& recipe);
 Pixels apply_recipe(const Image& image, const Recipe& recipe);
 /// The same into `planes`, [3, crop_height·crop_width].
 void apply_recipe(const Image& image, const Recipe& recipe, RecipeScratch& scratch,
-                  MatrixView planes, Isa isa = active_isa());
+                  MatrixView planes, Isa isa);
 
 }  // namespace vit::patch

@@ -44,11 +44,10 @@ struct ResampleScratch {
 struct ResampleResources {
   ResampleScratch& scratch;
   Isa isa;
-
-  ResampleResources(ResampleScratch& kept, Isa set = active_isa()) : scratch(kept), isa(set) {}
 };
 
-/// The whole image at another size, as Pillow's Image.resize makes it.
+/// The whole image at another size, as Pillow's Image.resize makes it. The instruction set has a
+/// default here, because no byte depends on it.
 Image resize(const Image& image, size_t width, size_t height, Interpolation interpolation,
              Isa isa = active_isa());
 

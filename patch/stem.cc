@@ -42,8 +42,8 @@ void apply_stem(const PatchStem& stem, MatrixView patches, StemScratch& scratch,
   cut(patches, scratch.squares);
   const Epilogue gelu{.activation = Activation::kGelu};
   const MatrixView places{scratch.inner.data(), quarters * kPlaces, channels};
-  apply(stem.pixels, scratch.squares, places, gelu, execution.pool);
-  apply(stem.places, scratch.inner, scratch.outer, gelu, execution.pool);
+  apply(stem.pixels, scratch.squares, places, execution, gelu);
+  apply(stem.places, scratch.inner, scratch.outer, execution, gelu);
   for (size_t r = 0; r < quarters; ++r)
     for (size_t c = 0; c < channels; ++c)
       patches(r / kPlaces, c * kPlaces + r % kPlaces) = scratch.outer(r, c);

@@ -29,6 +29,6 @@ struct StemScratch {
 /// patches [N, 3·16·16] become as many numbers of the stem: channel after channel, 2x2 places each.
 /// Nothing happens without a stem.
 void apply_stem(const PatchStem& stem, MatrixView patches, StemScratch& scratch,
-                const Execution& execution = {});
+                const Execution& execution);
 
 }  // namespace vit::patch

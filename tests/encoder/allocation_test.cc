@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/encoder/random_encoder.h"
+#include "tests/support/execution.h"
 
 namespace vit {
 namespace {
@@ -19,7 +20,7 @@ TEST(Allocation, NoneHappensPerSequenceOnceTheWorkspaceIsWarm) {
   for (ThreadPool* workers : {static_cast<ThreadPool*>(nullptr), &pool}) {
     Matrix tokens = test::random_matrix(20, test::kEncoderWidth, 5);
     Workspace workspace(workspace_shape(encoder, 20));
-    const Resources resources{workspace, {.pool = workers}};
+    const Resources resources{workspace, test::best_execution(workers)};
     encode(encoder, tokens, resources);
     const size_t before = allocations();
     for (size_t needed = 0; needed < 5; ++needed)

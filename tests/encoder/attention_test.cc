@@ -1,4 +1,5 @@
 #include "vit/encoder/attention.h"
+#include "tests/support/execution.h"
 
 #include <gtest/gtest.h>
 
@@ -54,7 +55,8 @@ struct Self {
   Matrix run(const Matrix& x, const AttentionMask& mask = {}, MatrixView probabilities = {}) const {
     Workspace workspace(workspace_shape(attention, x.rows()));
     Matrix y(x.rows(), shape.width);
-    attend(attention, {.tokens = x, .mask = mask, .probabilities = probabilities}, workspace, y);
+    attend(attention, {.tokens = x, .mask = mask, .probabilities = probabilities},
+           {workspace, test::best_execution()}, y);
     return y;
   }
 };
@@ -153,7 +155,7 @@ TEST(Attention, CrossAttentionTakesKeysAndValuesFromTheOtherSequence) {
   }
   Workspace workspace(workspace_shape(attention, 3, 11));
   Matrix y(3, 24);
-  attend(attention, {.tokens = x, .memory = memory}, workspace, y);
+  attend(attention, {.tokens = x, .memory = memory}, {workspace, test::best_execution()}, y);
   EXPECT_LE(test::largest_difference(y, project(context)), test::kSublayer);
 }
 
@@ -205,7 +207,7 @@ TEST(Cache, StepByStepDecodingEqualsTheFullCausalPass) {
       Matrix y(step, 24);
       attend(self.attention,
              {.tokens = x.view().row_range(done, step), .mask = {.causal = true}, .cache = &cache},
-             workspace, y);
+             {workspace, test::best_execution()}, y);
       EXPECT_LE(test::largest_difference(y, test::table(full.view().row_range(done, step))),
                 test::kSublayer);
       done += step;

@@ -1,4 +1,5 @@
 #include "vit/encoder/block.h"
+#include "tests/support/execution.h"
 
 #include <gtest/gtest.h>
 
@@ -79,7 +80,7 @@ struct Sublayers {
 Matrix run(const Block& block, MatrixView probabilities = {}) {
   Matrix x = test::random_matrix(kTokens, kWidth, 99);
   Workspace workspace(workspace_shape(block, kTokens));
-  forward(block, {.probabilities = probabilities}, workspace, x);
+  forward(block, {.probabilities = probabilities}, {workspace, test::best_execution()}, x);
   return x;
 }
 
@@ -189,7 +190,8 @@ TEST(Block, NeededTokensAreTheSameAsAmongAllOfThemInEveryKind) {
     const Matrix all = run(block), before = test::random_matrix(kTokens, kWidth, 99);
     Matrix x = test::random_matrix(kTokens, kWidth, 99);
     Workspace workspace(workspace_shape(block, kTokens));
-    EXPECT_EQ(forward(block, {.needed_tokens = 2}, workspace, x).rows, 2u);
+    EXPECT_EQ(forward(block, {.needed_tokens = 2}, {workspace, test::best_execution()}, x).rows,
+              2u);
     for (size_t r = 0; r < kTokens; ++r)
       for (size_t c = 0; c < kWidth; ++c) {
         ASSERT_EQ(x(r, c), r < 2 ? all(r, c) : before(r, c)) << static_cast<int>(block.kind);

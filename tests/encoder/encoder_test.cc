@@ -1,4 +1,5 @@
 #include "vit/encoder/encoder.h"
+#include "tests/support/execution.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +17,7 @@ Matrix encoded(const Encoder& encoder, const EncoderTaps* taps, ThreadPool* pool
                const EncoderInput& input = {}) {
   Matrix tokens = test::random_matrix(kTokens, test::kEncoderWidth, 5);
   Workspace workspace(workspace_shape(encoder, kTokens));
-  encode(encoder, tokens, {workspace, {.pool = pool}}, taps, input);
+  encode(encoder, tokens, {workspace, test::best_execution(pool)}, taps, input);
   return tokens;
 }
 
@@ -54,7 +55,7 @@ Matrix first_rows(const Encoder& encoder, const EncoderInput& input,
                   const EncoderTaps* taps = nullptr) {
   Matrix tokens = test::random_matrix(kTokens, test::kEncoderWidth, 5);
   Workspace workspace(workspace_shape(encoder, kTokens));
-  const MatrixView left = encode(encoder, tokens, workspace, taps, input);
+  const MatrixView left = encode(encoder, tokens, {workspace, test::best_execution()}, taps, input);
   Matrix rows(left.rows, left.cols);
   for (size_t r = 0; r < left.rows; ++r) std::copy_n(left.row(r), left.cols, rows.view().row(r));
   return rows;
@@ -112,8 +113,10 @@ TEST(Encoder, EveryQueryIsComputedWhereTheMaskIsCausalOrDiffersByHead) {
   for (const AttentionMask& mask : {AttentionMask{.causal = true}, AttentionMask{.bias = bias}}) {
     Matrix all = test::random_matrix(kTokens, test::kEncoderWidth, 5);
     Matrix some = test::random_matrix(kTokens, test::kEncoderWidth, 5);
-    encode(encoder, all, workspace, nullptr, {.mask = mask});
-    EXPECT_EQ(encode(encoder, some, workspace, nullptr, {.mask = mask, .needed_tokens = 1}).rows,
+    encode(encoder, all, {workspace, test::best_execution()}, nullptr, {.mask = mask});
+    EXPECT_EQ(encode(encoder, some, {workspace, test::best_execution()}, nullptr,
+                     {.mask = mask, .needed_tokens = 1})
+                  .rows,
               kTokens);
     EXPECT_EQ(0, std::memcmp(all.data(), some.data(), all.size() * sizeof(float)));
   }
@@ -131,7 +134,7 @@ TEST(Encoder, ResumesAtALayerWithTheTokensThatEnterIt) {
   };
   const Matrix whole = encoded(encoder, &taps);
   Workspace workspace(workspace_shape(encoder, kTokens));
-  encode(encoder, entering, workspace, nullptr, {.first_layer = 1});
+  encode(encoder, entering, {workspace, test::best_execution()}, nullptr, {.first_layer = 1});
   EXPECT_EQ(0, std::memcmp(whole.data(), entering.data(), whole.size() * sizeof(float)));
 }
 
@@ -139,14 +142,14 @@ TEST(Encoder, DecodingStepByStepEqualsTheFullCausalPass) {
   const Encoder encoder = test::random_encoder(3);
   Matrix full = test::random_matrix(kTokens, test::kEncoderWidth, 5);
   Workspace workspace(workspace_shape(encoder, kTokens));
-  encode(encoder, full, workspace, nullptr, {.mask = {.causal = true}});
+  encode(encoder, full, {workspace, test::best_execution()}, nullptr, {.mask = {.causal = true}});
 
   std::vector<KeyValueCache> caches = make_caches(encoder, kTokens);
   for (size_t t = 0; t < kTokens; ++t) {
     const Matrix all = test::random_matrix(kTokens, test::kEncoderWidth, 5);
     Matrix token(1, test::kEncoderWidth);
     std::copy_n(all.view().row(t), test::kEncoderWidth, token.data());
-    encode_next(encoder, token, workspace, caches);
+    encode_next(encoder, token, {workspace, test::best_execution()}, caches);
     EXPECT_LE(test::largest_difference(token, test::table(full.view().row_range(t, 1))),
               10 * test::kSublayer);
   }

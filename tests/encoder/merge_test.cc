@@ -24,7 +24,7 @@ TEST(TokenMerge, MergesTheMostAlikeAndWeighsBySize) {
   const Matrix before = test::random_matrix(6, 3, 1);
   TokenMerge merge(1, 0);
   merge.start(6);
-  const MatrixView left = merge.merge(keys, 1, tokens);
+  const MatrixView left = merge.merge(keys, 1, tokens, active_isa());
   ASSERT_EQ(left.rows, 5u);
   const std::vector<std::uint32_t> sources(merge.sources().begin(), merge.sources().end());
   EXPECT_EQ(sources, (std::vector<std::uint32_t>{0, 1, 4, 2, 3, 4}));
@@ -43,7 +43,7 @@ TEST(TokenMerge, SeveralTokensMayMergeIntoOne) {
   const Matrix before = test::random_matrix(6, 3, 1);
   TokenMerge merge(2, 0);
   merge.start(6);
-  const MatrixView left = merge.merge(keys, 1, tokens);
+  const MatrixView left = merge.merge(keys, 1, tokens, active_isa());
   ASSERT_EQ(left.rows, 4u);
   EXPECT_EQ(merge.sizes()[3], 3.0f);
   for (size_t c = 0; c < 3; ++c)
@@ -57,7 +57,7 @@ TEST(TokenMerge, NeverTouchesThePrefix) {
     const Matrix before = test::random_matrix(12, 3, 1);
     TokenMerge merge(100, prefix);
     merge.start(12);
-    const MatrixView left = merge.merge(keys, 1, tokens);
+    const MatrixView left = merge.merge(keys, 1, tokens, active_isa());
     EXPECT_EQ(left.rows, 12 - (12 - prefix) / 2);
     for (size_t t = 0; t < prefix; ++t) {
       EXPECT_EQ(merge.sizes()[t], 1.0f);
@@ -75,7 +75,7 @@ TEST(TokenMerge, KeepsTheTotalOverManyLayersAndKnowsEverySource) {
   for (size_t r = 0; r < 197; ++r) total_before += tokens(r, 2);
   for (unsigned layer = 0; layer < 12; ++layer) {
     const Matrix keys = test::random_matrix(left.rows, 12, 50 + layer);
-    left = merge.merge(keys, 3, left);
+    left = merge.merge(keys, 3, left, active_isa());
     EXPECT_EQ(left.rows, 197 - 8 * (layer + 1));
   }
   double total_after = 0.0;
@@ -91,7 +91,7 @@ TEST(TokenMerge, LeavesTinySequencesAlone) {
     TokenMerge merge(4, 1);
     merge.start(tokens);
     Matrix x = test::random_matrix(tokens, 3, 1);
-    EXPECT_EQ(merge.merge(test::random_matrix(tokens, 8, 2), 1, x).rows, tokens);
+    EXPECT_EQ(merge.merge(test::random_matrix(tokens, 8, 2), 1, x, active_isa()).rows, tokens);
   }
 }
 

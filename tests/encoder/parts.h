@@ -39,7 +39,7 @@ struct KnownLinear {
         [this](size_t first, size_t count, float* rows) {
           std::copy_n(weight.view().row(first), count * weight.cols(), rows);
         },
-        bias);
+        bias, active_isa());
   }
   Table operator()(const Table& x) const {
     Table y{x.rows, weight.rows(), std::vector<double>(x.rows * weight.rows())};

@@ -69,7 +69,7 @@ TEST(FirstLayer, FindsPlantedComponentsInTheOrderOfTheirVariance) {
       for (size_t k = 0; k < 3; ++k)
         filters(i, c) += amounts(i, k) * directions(k, c) * (k == 0 ? 4.0f : k == 1 ? 2.0f : 1.0f);
     }
-  const FilterComponents found = principal_components(filters, 3);
+  const FilterComponents found = principal_components(filters, 3, active_isa());
   for (size_t k = 0; k < 3; ++k)
     EXPECT_GT(std::abs(cosine(found.components.view().row_span(k), directions.view().row_span(k))),
               0.95)

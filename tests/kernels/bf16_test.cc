@@ -25,7 +25,7 @@ double round_to_bf16(float x) {
 /// multiply(), or the kernel without AMX.
 void multiply_on(bool amx, ConstMatrixView a, ConstMatrixView b, ConstMatrixView bias, MatrixView c,
                  const Product& product) {
-  if (amx) return multiply(a, b, bias, c, product);
+  if (amx) return multiply(a, b, bias, c, product, active_isa());
   Matrix scratch(kBf16Rows + c.cols + 16, kBf16Inner);
   MultiplyCall call = multiply_call(a, b, bias, c, product);
   call.panel = scratch.data();

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tests/support/execution.h"
 #include "tests/support/random.h"
 #include "tests/support/reference.h"
 #include "vit/kernels/linear_internal.h"
@@ -60,7 +61,7 @@ TEST(Int8Linear, WeightsThatAreNotNumbersDoNotBecomeNumbers) {
     const Int8Linear linear = pack_int8(2, 16, quantizing(16, rows_of(weights)));
     Matrix y(1, 2);
     const Matrix x = test::random_matrix(1, 16, 2);
-    apply(linear, {}, {x, y, {0, 2}});
+    apply(linear, {}, {x, y, {0, 2}}, active_isa());
     EXPECT_TRUE(std::isfinite(y(0, 0)));
     EXPECT_FALSE(std::isfinite(y(0, 1)));
   }
@@ -162,8 +163,10 @@ TEST(Int8Linear, ComesCloseToTheFloatLayerWithAllThatFollowsIt) {
   const Epilogue epilogue{
       .activation = Activation::kGelu, .layer_scale = scale, .residual = residual};
   Matrix exact(20, 48), rough(20, 48);
-  apply(pack_linear(48, 192, rows_of(weights), bias), x, exact, epilogue);
-  apply(pack_int8_linear(48, 192, quantizing(192, rows_of(weights)), bias), x, rough, epilogue);
+  apply(pack_linear(48, 192, rows_of(weights), bias, active_isa()), x, exact,
+        test::best_execution(), epilogue);
+  apply(pack_int8_linear(48, 192, quantizing(192, rows_of(weights)), bias, active_isa()), x, rough,
+        test::best_execution(), epilogue);
   // Steps of 0.4/63 and 7/255, evenly spread errors of 192 products: about 0.05 in the root mean
   // square.
   double squares = 0.0;
@@ -218,21 +221,23 @@ TEST(Int8Linear, AddsToItsOwnOutputWithAndWithoutVnni) {
 
 TEST(Int8Linear, LeavesOutColumnsThatAreNotNeeded) {
   const Matrix weights = test::random_matrix(90, 24, 1), x = test::random_matrix(7, 24, 2);
-  const Linear linear = pack_int8_linear(90, 24, quantizing(24, rows_of(weights)), {});
+  const Linear linear =
+      pack_int8_linear(90, 24, quantizing(24, rows_of(weights)), {}, active_isa());
   Matrix all(7, 90), some(7, 90);
-  apply(linear, x, all);
-  apply_from(linear, 50, x, some);
+  apply(linear, x, all, test::best_execution());
+  apply_from(linear, 50, x, some, test::best_execution());
   for (size_t r = 0; r < 7; ++r)
     for (size_t o = 0; o < 90; ++o) EXPECT_EQ(some(r, o), o >= 32 ? all(r, o) : 0.0f) << o;
 }
 
 TEST(Int8Linear, GivesTheSameBitsWhateverTheNumberOfWorkers) {
   const Matrix weights = test::random_matrix(500, 96, 1), x = test::random_matrix(250, 96, 2);
-  const Linear linear = pack_int8_linear(500, 96, quantizing(96, rows_of(weights)), {});
+  const Linear linear =
+      pack_int8_linear(500, 96, quantizing(96, rows_of(weights)), {}, active_isa());
   ThreadPool pool(3);
   Matrix serial(250, 500), shared(250, 500);
-  apply(linear, x, serial);
-  apply(linear, x, shared, {}, &pool);
+  apply(linear, x, serial, test::best_execution());
+  apply(linear, x, shared, test::best_execution(&pool));
   EXPECT_EQ(0, std::memcmp(serial.data(), shared.data(), serial.size() * sizeof(float)));
 }
 

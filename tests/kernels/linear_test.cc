@@ -48,8 +48,8 @@ double tolerance(const Case& c, size_t r, size_t o, double expected) {
 void expect_matches(const Case& c, Isa isa, Activation activation, ThreadPool* pool) {
   const Linear linear = c.packed(isa);
   Matrix y(c.x.rows(), linear.out);
-  apply(linear, c.x, y, {.activation = activation, .layer_scale = c.scale, .residual = c.residual},
-        pool);
+  apply(linear, c.x, y, {pool, isa},
+        {.activation = activation, .layer_scale = c.scale, .residual = c.residual});
   const reference::Numbers product = reference::linear(c.x, c.weights, c.bias);
   for (size_t r = 0; r < y.rows(); ++r)
     for (size_t o = 0; o < y.cols(); ++o) {
@@ -89,8 +89,8 @@ TEST(Linear, AddsToItsOwnOutput) {
     const Case c({9, 24, 37});
     const Linear linear = c.packed(isa);
     Matrix apart(9, 37), in_place = test::random_matrix(9, 37, 3);
-    apply(linear, c.x, apart, {.residual = c.residual});
-    apply(linear, c.x, in_place, {.residual = in_place.view()});
+    apply(linear, c.x, apart, {nullptr, isa}, {.residual = c.residual});
+    apply(linear, c.x, in_place, {nullptr, isa}, {.residual = in_place.view()});
     for (size_t i = 0; i < apart.size(); ++i) EXPECT_EQ(apart.data()[i], in_place.data()[i]);
   }
 }
@@ -103,8 +103,8 @@ TEST(Linear, ReadsAndWritesColumnRangesWithoutTouchingTheRest) {
     const Matrix before = test::random_matrix(11, 60, 8);
     for (size_t r = 0; r < 11; ++r) std::copy_n(c.x.view().row(r), 24, wide_x.view().row(r) + 9);
     Matrix expected(11, 37);
-    apply(linear, c.x, expected);
-    apply(linear, wide_x.view().col_range(9, 24), wide_y.view().col_range(13, 37));
+    apply(linear, c.x, expected, {nullptr, isa});
+    apply(linear, wide_x.view().col_range(9, 24), wide_y.view().col_range(13, 37), {nullptr, isa});
     for (size_t r = 0; r < 11; ++r)
       for (size_t o = 0; o < 60; ++o)
         EXPECT_EQ(wide_y(r, o), o >= 13 && o < 50 ? expected(r, o - 13) : before(r, o));
@@ -118,11 +118,11 @@ TEST(Linear, LeavesOutColumnsThatAreNotNeeded) {
     const Case c({kRows, 24, kOut});
     const Linear linear = c.packed(isa);
     Matrix all(kRows, kOut);
-    apply(linear, c.x, all);
+    apply(linear, c.x, all, {nullptr, isa});
     for (const size_t first : {size_t{0}, size_t{5}, size_t{16}, size_t{130}, size_t{299}})
       for (ThreadPool* workers : {static_cast<ThreadPool*>(nullptr), &pool}) {
         Matrix some(kRows, kOut);
-        apply_from(linear, first, c.x, some, workers);
+        apply_from(linear, first, c.x, some, {workers, isa});
         for (size_t r = 0; r < kRows; ++r)
           for (size_t o = 0; o < kOut; ++o) {
             // Of the columns before `first`, only those in its panel may be computed, too.
@@ -143,7 +143,8 @@ TEST(Linear, GivesTheSameBitsWhateverTheNumberOfWorkers) {
       const Linear linear = c.packed(isa);
       const auto result = [&](ThreadPool* pool) {
         Matrix y(shape.rows, shape.out);
-        apply(linear, c.x, y, {.activation = Activation::kGelu, .residual = c.residual}, pool);
+        apply(linear, c.x, y, {pool, isa},
+              {.activation = Activation::kGelu, .residual = c.residual});
         return y;
       };
       const Matrix serial = result(nullptr), with_two = result(&two), with_five = result(&five);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/support/execution.h"
 #include "tests/support/random.h"
 #include "tests/support/reference.h"
 #include "vit/kernels/isa_kernels.h"
@@ -88,7 +89,7 @@ TEST(Rowwise, RotatesPairsByTheirAngles) {
         }
         const Matrix x = test::random_matrix(kRows, kHeads * d, 4);
         Matrix y = copy_of(x);
-        rotate({.cosines = cosines, .sines = sines, .split_halves = halves}, d, y, {.isa = isa});
+        rotate({.cosines = cosines, .sines = sines, .split_halves = halves}, d, y, {nullptr, isa});
         for (size_t r = 0; r < kRows; ++r)
           for (size_t h = 0; h < kHeads; ++h)
             for (size_t m = 0; m < d / 2; ++m) {
@@ -232,8 +233,8 @@ TEST(Rowwise, ExponentialsKeepTheirStatedErrorBound) {
 
 TEST(Softmax, RowsSumToOneAndTemperatureFlattens) {
   Matrix cold = test::random_matrix(5, 19, 9), hot = test::random_matrix(5, 19, 9);
-  softmax(cold, 0.5f);
-  softmax(hot, 4.0f);
+  softmax(cold, 0.5f, test::best_execution());
+  softmax(hot, 4.0f, test::best_execution());
   for (size_t r = 0; r < 5; ++r) {
     double cold_sum = 0.0, hot_sum = 0.0;
     float cold_top = 0.0f, hot_top = 0.0f;
@@ -256,7 +257,7 @@ TEST(Softmax, SurvivesHugeAndMaskedEntries) {
                             {-kInfinity, -kInfinity, -kInfinity, -kInfinity}};
   for (size_t r = 0; r < 3; ++r)
     for (size_t c = 0; c < 4; ++c) x(r, c) = rows[r][c];
-  softmax(x);
+  softmax(x, 1.0f, test::best_execution());
   const float expected[3][4] = {
       {0.5f, 0.5f, 0.0f, 0.0f}, {0.0f, 0.5f, 0.0f, 0.5f}, {0.0f, 0.0f, 0.0f, 0.0f}};
   for (size_t r = 0; r < 3; ++r)
@@ -266,10 +267,10 @@ TEST(Softmax, SurvivesHugeAndMaskedEntries) {
 TEST(Norm, GroupsAreNormalisedEachByItself) {
   Matrix x = test::random_matrix(6, 12, 4), expected = test::random_matrix(6, 12, 4);
   const Norm norm = random_norm(NormKind::kRmsNorm, 4);
-  normalize_groups(norm, x);
+  normalize_groups(norm, x, test::best_execution());
   for (size_t group = 0; group < 3; ++group)
     normalize(norm, expected.view().col_range(4 * group, 4),
-              expected.view().col_range(4 * group, 4));
+              expected.view().col_range(4 * group, 4), test::best_execution());
   for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(x.data()[i], expected.data()[i]);
 }
 

@@ -1,4 +1,5 @@
 #include "vit/model/bind.h"
+#include "tests/support/execution.h"
 
 #include <gtest/gtest.h>
 
@@ -40,7 +41,7 @@ class Handmade {
 TEST(Bind, NamesTheTensorThatIsMissing) {
   Handmade tiny;
   try {
-    bind_linear(WeightScope(tiny.checkpoint(), "head"));
+    bind_linear(WeightScope(tiny.checkpoint(), active_isa(), "head"));
     FAIL() << "accepted nothing";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("head.weight"), std::string::npos) << error.what();
@@ -54,7 +55,7 @@ TEST(Bind, NamesTheNumberThatIsNotFinite) {
     tiny.add("head.weight", {2, 3}).add("head.bias", {2});
     tiny.set("head.weight", 4, value);
     try {
-      bind(WeightScope(tiny.checkpoint(), "head"));
+      bind(WeightScope(tiny.checkpoint(), active_isa(), "head"));
     } catch (const Error& error) {
       return std::string(error.what());
     }
@@ -75,10 +76,10 @@ TEST(Bind, NamesTheNumberThatIsNotFinite) {
 TEST(Bind, ALinearLayerMultipliesByTheStoredRows) {
   Handmade tiny;
   tiny.add("head.weight", {2, 3}).add("head.bias", {2}, 10.0f);
-  const Linear linear = bind_linear(WeightScope(tiny.checkpoint(), "head"));
+  const Linear linear = bind_linear(WeightScope(tiny.checkpoint(), active_isa(), "head"));
   Matrix x(1, 3), y(1, 2);
   for (size_t i = 0; i < 3; ++i) x(0, i) = 1.0f;
-  apply(linear, x, y);
+  apply(linear, x, y, test::best_execution());
   EXPECT_EQ(y(0, 0), 0 + 1 + 2 + 10);
   EXPECT_EQ(y(0, 1), 3 + 4 + 5 + 11);
 }
@@ -96,7 +97,7 @@ TEST(Bind, RefusesIntegersAndScalesThatTheKernelsCannotTake) {
                                                 reinterpret_cast<const std::byte*>(integers.data()),
                                                 reinterpret_cast<const std::byte*>(scales.data())});
     try {
-      bind_linear(WeightScope(checkpoint).in(std::nullopt) / "fc");
+      bind_linear(WeightScope(checkpoint, active_isa()).in(std::nullopt) / "fc");
     } catch (const Error& error) {
       return std::string(error.what());
     }
@@ -107,7 +108,8 @@ TEST(Bind, RefusesIntegersAndScalesThatTheKernelsCannotTake) {
   EXPECT_EQ(bind(-64, 0.25f),
             "tiny: tensor 'fc.weight' holds -64, expected integers of at most 63 either way");
   const std::vector<std::int8_t> large(8, 40);
-  EXPECT_THROW(WeightScope(weights::Checkpoint()).check_int8("w", large, 1.0f), Error);
+  EXPECT_THROW(WeightScope(weights::Checkpoint(), active_isa()).check_int8("w", large, 1.0f),
+               Error);
   EXPECT_EQ(bind(63, -1.0f),
             "tiny: tensor 'fc.weight' has a scale of -1, expected a finite number from 0");
 }

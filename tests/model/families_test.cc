@@ -195,7 +195,7 @@ void Families::expect_relative_biases() {
     expect_stage(expected_.contains("bias") ? "bias" : "bias." + number, spelt_out(*bias));
     if (!expected_.contains("bias_table." + number)) continue;
     const Matrix stored =
-        WeightScope(checkpoint_).matrix("blocks." + number + ".attn.rel_pos.table");
+        WeightScope(checkpoint_, active_isa()).matrix("blocks." + number + ".attn.rel_pos.table");
     expect_stage("bias_table." + number,
                  resample_bias_table(checkpoint_.config.encoder.relative_bias, stored, bias->grid));
   }

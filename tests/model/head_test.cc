@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/support/execution.h"
 #include "tests/support/random.h"
 
 namespace vit {
@@ -16,7 +17,7 @@ std::vector<float> pool(const Head& head, size_t outputs = kWidth) {
   Workspace workspace;
   HeadScratch scratch;
   std::vector<float> output(outputs);
-  answer(head, {tokens}, workspace, scratch, output);
+  answer(head, {tokens}, {workspace, test::best_execution()}, scratch, output);
   return output;
 }
 
@@ -66,11 +67,12 @@ TEST(Head, AveragesTheFeaturesOfBothTokensWhereADistilledModelHasNoClassifier) {
 TEST(Head, PassesThePreLogitsThroughTanh) {
   Head head = head_of(Pooling::kClass, 1, false);
   const Matrix weights = test::random_matrix(3, kWidth, 2);
-  head.pre_logits = pack_linear(3, kWidth,
-                                [&](size_t first, size_t count, float* rows) {
-                                  std::copy_n(weights.view().row(first), count * kWidth, rows);
-                                },
-                                {});
+  head.pre_logits = pack_linear(
+      3, kWidth,
+      [&](size_t first, size_t count, float* rows) {
+        std::copy_n(weights.view().row(first), count * kWidth, rows);
+      },
+      {}, active_isa());
   const Matrix tokens = test::random_matrix(kTokens, kWidth, 1);
   const auto output = pool(head, 3);
   for (size_t o = 0; o < 3; ++o) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "tests/support/execution.h"
 #include "tests/support/message_of.h"
 #include "tests/support/paths.h"
 #include "tests/support/random.h"
@@ -144,7 +145,7 @@ std::vector<float> composed(Runner& runner) {
   taps.encoder.block = [&](size_t layer, ConstMatrixView tokens) {
     if (layer < model.config.first_pooled_layer()) return;
     Matrix normed(tokens.rows, tokens.cols);
-    normalize(model.head.final_norm, tokens, normed, {});
+    normalize(model.head.final_norm, tokens, normed, test::best_execution());
     const auto class_row = normed.view().row_span(0);
     features.insert(features.end(), class_row.begin(), class_row.end());
     if (model.config.head.pooling == Pooling::kClass) return;
@@ -177,7 +178,7 @@ TEST(Runner, AHeadReadsTheLastLayersSideBySide) {
         EXPECT_EQ(copied(runner.logits(&taps)), copied(runner.logits()));
         std::vector<float> logits(config.head.classes);
         apply(model.head.classifier, ConstMatrixView{expected.data(), 1, expected.size()},
-              MatrixView{logits.data(), 1, logits.size()});
+              MatrixView{logits.data(), 1, logits.size()}, test::best_execution());
         EXPECT_EQ(copied(runner.logits()), logits);
         // Features of the last layer only keep their size.
         EXPECT_EQ(runner.features(FeatureKind::kClass).size(), config.encoder.width);

@@ -73,7 +73,7 @@ TEST_P(WordGolden, RowsAndProbabilitiesAgree) {
 
   // The rows alone, whatever pixels the image tower is given: the reference's own image features.
   const size_t images = golden_.at("image.features").shape[0];
-  const WordClassifier classifier = word_classifier(head);
+  const WordClassifier classifier = word_classifier(head, active_isa());
   for (size_t i = 0; i < images; ++i) {
     const auto logits = word_logits(classifier, row("image.features", i));
     expect_near(probabilities_of(head, logits), row("class_probabilities", i), 1e-5f,
@@ -84,7 +84,7 @@ TEST_P(WordGolden, RowsAndProbabilitiesAgree) {
 TEST_P(WordGolden, ImagesOfFilesGetTheReferencesProbabilities) {
   const WordHead head =
       make_word_head(checkpoint_, labels_, {.clip_vocabularies = kClipVocabulary});
-  const WordClassifier classifier = word_classifier(head);
+  const WordClassifier classifier = word_classifier(head, active_isa());
   const Classifier tower = Classifier::load(test::text_model(GetParam()), {.threads = 1});
   for (size_t i = 0; i < prompts_["images"].size(); ++i) {
     const Image image = read_image(folder_ / prompts_["images"][i].get<std::string>());

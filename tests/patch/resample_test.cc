@@ -87,7 +87,8 @@ TEST(ResizeWindow, ReusedScratchChangesNothing) {
   Image resized;
   for (const size_t edge : {90, 5, 33}) {
     const Image image = noise(edge, edge + 3);
-    resize_window(image, {40, 30, 2, 3, 20, 10}, Interpolation::kBicubic, scratch, resized);
+    resize_window(image, {40, 30, 2, 3, 20, 10}, Interpolation::kBicubic, {scratch, active_isa()},
+                  resized);
     EXPECT_EQ(resized.pixels,
               resize_window(image, {40, 30, 2, 3, 20, 10}, Interpolation::kBicubic).pixels);
   }

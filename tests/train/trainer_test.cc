@@ -82,7 +82,7 @@ std::vector<float> trained(const data::Dataset& dataset, const Settings& setting
 }
 
 TEST(Trainer, Bf16InputsLearnAndAreReproducible) {
-  if (!has_bf16()) GTEST_SKIP() << "no BF16 instructions";
+  if (!has_bf16(active_isa())) GTEST_SKIP() << "no BF16 instructions";
   const data::Dataset dataset = noisy_images();
   Settings settings = plain_settings(40);
   settings.operands = Operands::kBf16;

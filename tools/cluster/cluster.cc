@@ -42,7 +42,7 @@ int run(const cxxopts::ParseResult& arguments) {
     fail_at(settings.index.string(), "has ", count_of(images, "image", "images"), ", expected at ",
             "least as many as the ", options.clusters, " clusters; give a smaller -k");
   ThreadPool pool(settings.threads);
-  const auto result = index::cluster(index.vectors, options, {.pool = &pool});
+  const auto result = index::cluster(index.vectors, options, {&pool, active_isa()});
   const ClusterReport report{settings.index, index, result, options.seed, pictures};
   write_report(settings,
                {.text = [&] { return cluster_text(report); },

@@ -43,7 +43,7 @@ int run(const cxxopts::ParseResult& arguments) {
   const ReportSettings settings = parse_report(arguments);
   const index::Index index = index::read_index(settings.index);
   ThreadPool pool(settings.threads);
-  const Duplicates found = find_duplicates(index, threshold, {.pool = &pool});
+  const Duplicates found = find_duplicates(index, threshold, {&pool, active_isa()});
   const DuplicatesReport report{settings.index, index, threshold, found};
   write_report(settings,
                {.text = [&] { return duplicates_text(report); },

@@ -93,7 +93,8 @@ std::vector<Doubt> diverse_of(const index::Index& index, std::span<const Doubt> 
   candidates.live.assign(candidates.rows, 0);
   for (const auto& doubt : doubts) candidates.live[doubt.row] = 1;
   std::vector<Doubt> chosen;
-  for (const auto& hit : index::pick_diverse(candidates, labelled, settings.count, {.pool = &pool}))
+  for (const auto& hit :
+       index::pick_diverse(candidates, labelled, settings.count, {&pool, active_isa()}))
     chosen.push_back(*std::ranges::find(doubts, hit.row, &Doubt::row));
   order_doubts(chosen, {});
   return chosen;
@@ -145,7 +146,7 @@ int run(const cxxopts::ParseResult& arguments) {
     if (status != 0) return status;
   } else {
     for (const auto& hit :
-         index::pick_diverse(index.vectors, labelled, settings.count, {.pool = &pool}))
+         index::pick_diverse(index.vectors, labelled, settings.count, {&pool, active_isa()}))
       report.picks.push_back({.row = hit.row, .score = hit.score});
   }
   write_report(settings.report,

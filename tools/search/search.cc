@@ -54,7 +54,7 @@ int run(const cxxopts::ParseResult& arguments) {
   const index::Index index = index::read_index(path);
   const Matrix queries = vectors_of_queries(settings.queries, settings.model, path, index);
   ThreadPool pool(settings.report.threads);
-  const auto hits = index::search(index.vectors, queries, settings.count, {.pool = &pool});
+  const auto hits = index::search(index.vectors, queries, settings.count, {&pool, active_isa()});
   const SearchResults results{path, index, settings.queries, hits};
   write_report(settings.report,
                {.text = [&] { return search_text(results); },

@@ -81,8 +81,8 @@ WordsPtr Words::classifier(std::vector<text::WordLabel> labels) const {
   set_usual_prompts(labels, encoder_.checkpoint.sigmoid);
   if (auto known = kept(labels)) return known;
   try {
-    auto fresh =
-        std::make_shared<const WordClassifier>(word_classifier(make_word_head(encoder_, labels)));
+    auto fresh = std::make_shared<const WordClassifier>(
+        word_classifier(make_word_head(encoder_, labels), encoder_.tower.isa));
     const std::lock_guard lock(mutex_);
     last_.emplace_front(std::move(labels), fresh);
     if (last_.size() > kKeptLists) last_.pop_back();

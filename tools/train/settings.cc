@@ -114,7 +114,7 @@ void parse_learning(const Reader& read, train::Settings& s) {
   if (read.given("precision"))
     s.operands = parse_choice<Operands>("--precision", read.text("precision"),
                                         {{"f32", Operands::kF32}, {"bf16", Operands::kBf16}});
-  if (s.operands == Operands::kBf16 && !has_bf16())
+  if (s.operands == Operands::kBf16 && !has_bf16(active_isa()))
     fail_usage("option '--precision': got bf16, but this machine (", to_string(active_isa()),
                ") has neither AMX nor AVX-512 BF16; expected f32");
   read.number("weight-decay", 0.0, 10.0, s.adam.weight_decay);

@@ -15,24 +15,25 @@ struct Projections {
 Projections project_self(const Attention& a, const AttentionInput& input,
                          const Resources& resources) {
   const ConstMatrixView tokens = input.tokens;
-  ThreadPool* pool = resources.execution.pool;
+  const Execution& execution = resources.execution;
   const MatrixView qkv = resources.workspace.qkv(tokens.rows, a.qkv.out);
   const size_t q = a.query_width(), k = a.key_width();
   const size_t needed = input.needed_tokens == 0 ? tokens.rows : input.needed_tokens;
   const MatrixView complete = qkv.row_range(0, needed);
-  apply(a.qkv, tokens.row_range(0, needed), complete, {}, pool);
+  apply(a.qkv, tokens.row_range(0, needed), complete, execution);
   if (const size_t others = tokens.rows - needed; others > 0)
-    apply_from(a.qkv, q, tokens.row_range(needed, others), qkv.row_range(needed, others), pool);
+    apply_from(a.qkv, q, tokens.row_range(needed, others), qkv.row_range(needed, others),
+               execution);
   return {complete.col_range(0, q), qkv.col_range(q, k), qkv.col_range(q + k, k)};
 }
 
 Projections project_cross(const Attention& a, const AttentionInput& input,
                           const Resources& resources) {
-  ThreadPool* pool = resources.execution.pool;
+  const Execution& execution = resources.execution;
   const MatrixView queries = resources.workspace.qkv(input.tokens.rows, a.query.out);
   const MatrixView memory = resources.workspace.memory(input.memory.rows, a.key_value.out);
-  apply(a.query, input.tokens, queries, {}, pool);
-  apply(a.key_value, input.memory, memory, {}, pool);
+  apply(a.query, input.tokens, queries, execution);
+  apply(a.key_value, input.memory, memory, execution);
   const size_t k = a.key_width();
   return {queries, memory.col_range(0, k), memory.col_range(k, k)};
 }
@@ -156,7 +157,7 @@ void attend(const Attention& a, const AttentionInput& input, const Resources& re
   const MatrixView context = weigh(a, call, input.probabilities, resources);
   clear_heads(input, a.heads, context);
   normalize(a.output_norm, context, context, execution);
-  apply(a.project, context, y, epilogue, execution.pool);
+  apply(a.project, context, y, execution, epilogue);
 }
 
 ConstMatrixView last_keys(const Attention& a, size_t tokens, Workspace& workspace) {

@@ -32,7 +32,7 @@ class TokenMerge {
   /// between two sets; each token of the first finds the nearest of the second (cosine of the keys,
   /// averaged over heads), and the nearest pairs become their mean, weighted by the sizes of both.
   /// The remaining tokens keep their order and fill the first rows, which are returned.
-  MatrixView merge(ConstMatrixView keys, size_t heads, MatrixView tokens, Isa isa = active_isa());
+  MatrixView merge(ConstMatrixView keys, size_t heads, MatrixView tokens, Isa isa);
 
   const MergedTokens& merged() const { return merged_; }
   std::span<const float> sizes() const { return merged_.sizes; }

@@ -7,15 +7,15 @@ void feed_forward(const Mlp& mlp, ConstMatrixView x, const Resources& resources,
   const Execution& execution = resources.execution;
   MatrixView hidden = resources.workspace.hidden(x.rows, mlp.expand.out);
   if (mlp.gated) {
-    apply(mlp.expand, x, hidden, {}, execution.pool);
+    apply(mlp.expand, x, hidden, execution);
     const MatrixView gated = hidden.col_range(0, mlp.contract.in);
     gate(mlp.activation, hidden, gated, execution);
     hidden = gated;
   } else {
-    apply(mlp.expand, x, hidden, {.activation = mlp.activation}, execution.pool);
+    apply(mlp.expand, x, hidden, execution, {.activation = mlp.activation});
   }
   normalize(mlp.norm, hidden, hidden, execution);
-  apply(mlp.contract, hidden, y, epilogue, execution.pool);
+  apply(mlp.contract, hidden, y, execution, epilogue);
 }
 
 WorkspaceShape workspace_shape(const Mlp& mlp, size_t tokens) {

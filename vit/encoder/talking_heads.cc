@@ -37,7 +37,7 @@ void soften(const AttentionCall& call, const Part& part, MatrixView probabilitie
   const size_t keys = call.keys.rows;
   for (size_t h = 0; h < call.heads; ++h) {
     const MatrixView rows = of_head(part.mixed, h, keys);
-    softmax(rows, 1.0f, {.pool = nullptr, .isa = call.isa});
+    softmax(rows, 1.0f, {nullptr, call.isa});
     for (size_t r = 0; !probabilities.empty() && r < rows.rows; ++r)
       std::copy_n(rows.row(r), keys, probabilities.row(h * call.queries.rows + part.first + r));
   }

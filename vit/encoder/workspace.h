@@ -57,8 +57,7 @@ struct Resources {
   Workspace& workspace;
   Execution execution;
 
-  // Not explicit: a workspace alone means the calling thread and the machine's best instructions.
-  Resources(Workspace& buffers, const Execution& how = {}) : workspace(buffers), execution(how) {}
+  Resources(Workspace& buffers, const Execution& how) : workspace(buffers), execution(how) {}
 };
 
 }  // namespace vit

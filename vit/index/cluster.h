@@ -32,6 +32,6 @@ struct Clustering {
 /// cluster that becomes empty gets the row that is farthest from its centre. The result depends on
 /// the seed and not on the number of workers. Fewer clusters where there are fewer live rows.
 Clustering cluster(const Vectors& vectors, const ClusterOptions& options,
-                   const Execution& execution = {});
+                   const Execution& execution);
 
 }  // namespace vit::index

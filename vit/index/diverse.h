@@ -14,6 +14,6 @@ namespace vit::index {
 /// with the rows before it; of the first one, with the mean. Fewer than `count` where there are no
 /// more rows.
 std::vector<Hit> pick_diverse(const Vectors& vectors, std::span<const size_t> taken, size_t count,
-                              const Execution& execution = {});
+                              const Execution& execution);
 
 }  // namespace vit::index

@@ -19,6 +19,6 @@ struct DuplicateGroup {
 /// is not passed on along a chain. Groups of one are left out. Compares each row with all kept rows
 /// before it; memory does not grow with the pairs.
 std::vector<DuplicateGroup> group_duplicates(const Vectors& vectors, std::span<const size_t> order,
-                                             float threshold, const Execution& execution = {});
+                                             float threshold, const Execution& execution);
 
 }  // namespace vit::index

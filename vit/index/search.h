@@ -16,7 +16,7 @@ using TakeScores = std::function<void(size_t worker, size_t first, ConstMatrixVi
 /// Every row with every query, live or not. The rows are read once, however many queries there are,
 /// and in order within large pieces, so that a mapped file streams.
 void score_rows(const Vectors& vectors, ConstMatrixView queries, const TakeScores& take,
-                const Execution& execution = {});
+                const Execution& execution);
 
 struct Hit {
   size_t row = 0;
@@ -28,6 +28,6 @@ struct Hit {
 /// The `k` live rows of each query with the largest products, the best first; equal ones in the
 /// order of their rows. Rows whose product is NaN are left out.
 std::vector<std::vector<Hit>> search(const Vectors& vectors, ConstMatrixView queries, size_t k,
-                                     const Execution& execution = {});
+                                     const Execution& execution);
 
 }  // namespace vit::index

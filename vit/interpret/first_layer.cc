@@ -20,7 +20,7 @@ double dot(std::span<const float> a, std::span<const float> b) {
 Matrix filters_of(const Linear& project) {
   Matrix units(project.in, project.in), columns(project.in, project.out);
   for (size_t i = 0; i < project.in; ++i) units(i, i) = 1.0f;
-  apply(project, units, columns);
+  apply(project, units, columns, {nullptr, project.isa});
   Matrix filters(project.out, project.in);
   for (size_t r = 0; r < project.out; ++r) {
     const float bias = project.bias.empty() ? 0.0f : project.bias[r];
@@ -30,7 +30,7 @@ Matrix filters_of(const Linear& project) {
 }
 
 /// Σ over rows of (row - mean)ᵀ·(row - mean): [cols, cols].
-Matrix scatter(ConstMatrixView rows) {
+Matrix scatter(ConstMatrixView rows, Isa isa) {
   Matrix turned(rows.cols, rows.rows);
   for (size_t c = 0; c < rows.cols; ++c) {
     double mean = 0.0;
@@ -39,7 +39,7 @@ Matrix scatter(ConstMatrixView rows) {
     for (size_t r = 0; r < rows.rows; ++r) turned(c, r) = static_cast<float>(rows(r, c) - mean);
   }
   Matrix products(rows.cols, rows.cols);
-  multiply(turned, turned, products, {.b = Transpose::kYes});
+  multiply(turned, turned, products, {.b = Transpose::kYes}, isa);
   return products;
 }
 
@@ -73,7 +73,7 @@ Matrix position_similarity(const Model& model) {
   if (positions.empty()) fail("the model has no position embeddings");
   const size_t n = positions.rows();
   Matrix similarity(n, n);
-  multiply(positions, positions, similarity, {.b = Transpose::kYes});
+  multiply(positions, positions, similarity, {.b = Transpose::kYes}, model.isa);
   std::vector<float> lengths(n);
   for (size_t i = 0; i < n; ++i) lengths[i] = std::sqrt(similarity(i, i));
   for (size_t i = 0; i < n; ++i)
@@ -84,9 +84,9 @@ Matrix position_similarity(const Model& model) {
   return similarity;
 }
 
-FilterComponents principal_components(ConstMatrixView filters, size_t k) {
+FilterComponents principal_components(ConstMatrixView filters, size_t k, Isa isa) {
   k = std::min({k, filters.rows, filters.cols});
-  const Matrix products = scatter(filters);
+  const Matrix products = scatter(filters, isa);
   double total = 0.0;
   for (size_t i = 0; i < products.rows(); ++i) total += products(i, i);
 
@@ -98,11 +98,11 @@ FilterComponents principal_components(ConstMatrixView filters, size_t k) {
   orthonormalize(rows);
   constexpr int kIterations = 150;
   for (int i = 0; i < kIterations; ++i) {
-    multiply(rows, products, stretched);
+    multiply(rows, products, stretched, {}, isa);
     std::swap(rows, stretched);
     orthonormalize(rows);
   }
-  multiply(rows, products, stretched);
+  multiply(rows, products, stretched, {}, isa);
   FilterComponents found{.components = std::move(rows), .share = {}};
   for (size_t i = 0; i < k; ++i) {
     const double variance = dot(found.components.view().row_span(i), stretched.view().row_span(i));
@@ -113,7 +113,7 @@ FilterComponents principal_components(ConstMatrixView filters, size_t k) {
 }
 
 FilterComponents filter_components(const Model& model, size_t k) {
-  return principal_components(filters_of(model.embedding.project), k);
+  return principal_components(filters_of(model.embedding.project), k, model.isa);
 }
 
 }  // namespace vit::interpret

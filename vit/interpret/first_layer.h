@@ -21,6 +21,6 @@ struct FilterComponents {
 FilterComponents filter_components(const Model& model, size_t k);
 
 /// The same of any filters, one per row.
-FilterComponents principal_components(ConstMatrixView filters, size_t k);
+FilterComponents principal_components(ConstMatrixView filters, size_t k, Isa isa);
 
 }  // namespace vit::interpret

@@ -15,7 +15,7 @@ Matrix head_similarity(const AttentionMaps& maps) {
   const float mean = 1.0f / static_cast<float>(tokens);
   for (size_t i = 0; i < centred.size(); ++i) centred.data()[i] = maps.weights.data()[i] - mean;
   Matrix products(count, count);
-  multiply(centred, centred, products, {.b = Transpose::kYes});
+  multiply(centred, centred, products, {.b = Transpose::kYes}, active_isa());
 
   Matrix similarity(count, count);
   for (size_t a = 0; a < count; ++a)

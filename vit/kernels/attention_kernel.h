@@ -46,7 +46,7 @@ struct AttentionCall {
   float scale = 1.0f;  ///< of the scores: 1 / (sqrt(d) · temperature)
   AttentionMask mask{};
   const OffsetBias* offsets = nullptr;  ///< of all keys; not with a mask
-  Isa isa = active_isa();
+  Isa isa;
 
   size_t head_width() const { return queries.cols / heads; }
   size_t value_width() const { return values.cols / value_heads; }

@@ -1,4 +1,4 @@
-/// How a computation runs. It changes the time a result takes, never the result's meaning.
+/// How a computation runs. It changes the time a result takes and its rounding, never its meaning.
 #pragma once
 
 #include "vit/base/thread_pool.h"
@@ -6,10 +6,13 @@
 
 namespace vit {
 
+/// Every caller says both: there are no defaults. A model's kernels all run on the instruction set
+/// that its linear layers were packed for.
 struct Execution {
-  ThreadPool* pool = nullptr;  ///< workers that share each kernel; null: the calling thread alone
-  /// Instruction set of row-wise kernels and attention. A Linear keeps the one it was packed for.
-  Isa isa = active_isa();
+  ThreadPool* pool;  ///< workers that share each kernel; null: the calling thread alone
+  Isa isa;
+
+  Execution(ThreadPool* workers, Isa instructions) : pool(workers), isa(instructions) {}
 };
 
 }  // namespace vit

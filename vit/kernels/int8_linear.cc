@@ -55,11 +55,11 @@ ReadInt8Row quantizing(size_t in, ReadRows read_rows) {
 }
 
 Linear pack_int8_linear(size_t out, size_t in, const ReadInt8Row& read_row,
-                        std::span<const float> bias) {
+                        std::span<const float> bias, Isa isa) {
   Linear linear;
   linear.in = in;
   linear.out = out;
-  linear.isa = active_isa();
+  linear.isa = isa;
   linear.bias.assign(bias.begin(), bias.end());
   linear.int8 = std::make_shared<const Int8Linear>(pack_int8(out, in, read_row));
   return linear;

@@ -38,7 +38,7 @@ Int8Linear pack_int8(size_t out, size_t in, const ReadInt8Row& read_row);
 
 /// A linear layer that apply() of linear.h runs in 8 bits.
 Linear pack_int8_linear(size_t out, size_t in, const ReadInt8Row& read_row,
-                        std::span<const float> bias);
+                        std::span<const float> bias, Isa isa);
 
 /// The integers of one output, for tests and for saving.
 std::vector<std::int8_t> quantized_row(const Int8Linear& linear, size_t output);

@@ -82,14 +82,16 @@ Linear pack_linear(size_t out, size_t in, const ReadRows& read_rows, std::span<c
   return linear;
 }
 
-void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue,
-           ThreadPool* pool) {
-  apply(linear, {x, y, {0, linear.out}, epilogue, pool});
+void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Execution& execution,
+           const Epilogue& epilogue) {
+  assert(linear.isa == execution.isa);
+  apply(linear, {x, y, {0, linear.out}, epilogue, execution.pool});
 }
 
 void apply_from(const Linear& linear, size_t first, ConstMatrixView x, MatrixView y,
-                ThreadPool* pool) {
-  apply(linear, {x, y, {first, linear.out}, {}, pool});
+                const Execution& execution) {
+  assert(linear.isa == execution.isa);
+  apply(linear, {x, y, {first, linear.out}, {}, execution.pool});
 }
 
 }  // namespace vit

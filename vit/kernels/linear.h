@@ -8,8 +8,7 @@
 
 #include "vit/base/config.h"
 #include "vit/base/matrix.h"
-#include "vit/base/thread_pool.h"
-#include "vit/kernels/cpu.h"
+#include "vit/kernels/execution.h"
 
 namespace vit {
 
@@ -34,7 +33,7 @@ using ReadRows = std::function<void(size_t first, size_t count, float* rows)>;
 
 /// Reads every row of W once. An empty bias is none.
 Linear pack_linear(size_t out, size_t in, const ReadRows& read_rows, std::span<const float> bias,
-                   Isa isa = active_isa());
+                   Isa isa);
 
 /// What follows the product: activation, then layer scale, then the residual is added.
 struct Epilogue {
@@ -51,12 +50,13 @@ constexpr size_t row_stride(size_t cols, size_t bytes_each = sizeof(float)) {
 }
 static_assert(row_stride(3072) == 3088 && row_stride(768) == 768 && row_stride(4096, 1) == 4160);
 
-void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Epilogue& epilogue = {},
-           ThreadPool* pool = nullptr);
+/// The execution's instruction set must be the one that the layer was packed for.
+void apply(const Linear& linear, ConstMatrixView x, MatrixView y, const Execution& execution,
+           const Epilogue& epilogue = {});
 
 /// As apply(), where only y's columns from `first` on are wanted: the others may be filled as well
 /// or left as they are, as suits the panels.
 void apply_from(const Linear& linear, size_t first, ConstMatrixView x, MatrixView y,
-                ThreadPool* pool = nullptr);
+                const Execution& execution);
 
 }  // namespace vit

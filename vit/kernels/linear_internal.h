@@ -69,7 +69,6 @@ TileOutput make_tile_output(const LinearCall& call, std::span<const float> bias,
                             const OutputRange& range);
 
 /// The sums are the same integers on every instruction set.
-void apply(const Int8Linear& linear, std::span<const float> bias, const LinearCall& call,
-           Isa isa = active_isa());
+void apply(const Int8Linear& linear, std::span<const float> bias, const LinearCall& call, Isa isa);
 
 }  // namespace vit

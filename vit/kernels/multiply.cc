@@ -9,13 +9,16 @@ namespace vit {
 namespace {
 
 template <typename T>
-void multiply_by_openblas(BasicMatrixView<const T> a, BasicMatrixView<const T> b,
-                          BasicMatrixView<const T> bias, BasicMatrixView<T> c,
-                          const Product& product) {
-  gemm(a, b, c, product);
-  if (bias.empty()) return;
-  for (size_t r = 0; r < c.rows; ++r)
+void add_to_rows(BasicMatrixView<const T> bias, BasicMatrixView<T> c) {
+  for (size_t r = 0; r < c.rows && !bias.empty(); ++r)
     for (size_t i = 0; i < c.cols; ++i) c(r, i) += bias(0, i);
+}
+
+/// c = beta · c, for a product of nothing. As in BLAS, what c held does not count where beta is 0.
+void scale(MatrixView c, double beta) {
+  const auto factor = static_cast<float>(beta);
+  for (size_t r = 0; r < c.rows; ++r)
+    for (float& value : c.row_span(r)) value = factor == 0.0f ? 0.0f : factor * value;
 }
 
 /// At least `count` numbers that this thread may overwrite, on a multiple of 64 bytes.
@@ -45,7 +48,10 @@ void multiply(ConstMatrixView a, ConstMatrixView b, ConstMatrixView bias, Matrix
   assert((call.b_turned ? b.rows : b.cols) == c.cols);
   assert((call.b_turned ? b.cols : b.rows) == call.inner);
   if (c.empty()) return;
-  if (call.inner == 0) return multiply_by_openblas<float>(a, b, bias, c, product);
+  if (call.inner == 0) {
+    scale(c, product.beta);
+    return add_to_rows<float>(bias, c);
+  }
   const IsaKernels& kernels = isa_kernels(isa);
   if (product.operands == Operands::kBf16) {
     assert(kernels.multiply_bf16 != nullptr);
@@ -63,7 +69,8 @@ void multiply(ConstMatrixView a, ConstMatrixView b, MatrixView c, const Product&
 void multiply(BasicMatrixView<const double> a, BasicMatrixView<const double> b,
               BasicMatrixView<const double> bias, BasicMatrixView<double> c, const Product& product,
               Isa) {
-  multiply_by_openblas<double>(a, b, bias, c, product);
+  gemm(a, b, c, product);
+  add_to_rows<double>(bias, c);
 }
 
 void multiply(BasicMatrixView<const double> a, BasicMatrixView<const double> b,

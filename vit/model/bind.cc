@@ -127,7 +127,7 @@ std::string WeightScope::path(std::string_view name) const {
 }
 
 WeightScope WeightScope::operator/(std::string_view name) const {
-  return WeightScope(*checkpoint_, path(name), precision_);
+  return WeightScope(*checkpoint_, isa_, path(name), precision_);
 }
 
 bool WeightScope::has(std::string_view name) const {
@@ -198,9 +198,10 @@ Linear bind_linear(const WeightScope& w, const std::vector<float>& bias) {
     w.check_int8("weight", {integers, in}, scale);
     return scale;
   };
-  Linear linear = w.precision_of(weight) == Precision::kF32 ? pack_linear(out, in, read, bias)
-                  : weight.is_int8() ? pack_int8_linear(out, in, read_int8, bias)
-                                     : pack_int8_linear(out, in, quantizing(in, read), bias);
+  Linear linear =
+      w.precision_of(weight) == Precision::kF32 ? pack_linear(out, in, read, bias, w.isa())
+      : weight.is_int8() ? pack_int8_linear(out, in, read_int8, bias, w.isa())
+                         : pack_int8_linear(out, in, quantizing(in, read), bias, w.isa());
   w.release(weight);
   return linear;
 }

@@ -14,18 +14,19 @@
 
 namespace vit {
 
-/// A place in a checkpoint: names are looked up below its prefix. Also holds the precision in which
-/// the linear layers found there run.
+/// A place in a checkpoint: names are looked up below its prefix. Also holds the precision and the
+/// instruction set in which the linear layers found there run.
 class WeightScope {
  public:
-  explicit WeightScope(const weights::Checkpoint& checkpoint, std::string prefix = {},
-                       std::optional<Precision> precision = Precision::kF32)
-      : checkpoint_(&checkpoint), prefix_(std::move(prefix)), precision_(precision) {}
+  WeightScope(const weights::Checkpoint& checkpoint, Isa isa, std::string prefix = {},
+              std::optional<Precision> precision = Precision::kF32)
+      : checkpoint_(&checkpoint), isa_(isa), prefix_(std::move(prefix)), precision_(precision) {}
 
   WeightScope operator/(std::string_view name) const;
   WeightScope in(std::optional<Precision> precision) const {
-    return WeightScope(*checkpoint_, prefix_, precision);
+    return WeightScope(*checkpoint_, isa_, prefix_, precision);
   }
+  Isa isa() const { return isa_; }
   /// What a weight runs in: what was asked for, else what it is stored in.
   Precision precision_of(const weights::Weight& weight) const;
 
@@ -51,6 +52,7 @@ class WeightScope {
   std::string path(std::string_view name) const;
 
   const weights::Checkpoint* checkpoint_;
+  Isa isa_;
   std::string prefix_;
   std::optional<Precision> precision_;
 };

@@ -93,7 +93,7 @@ std::span<float> pool_and_project(const Head& head, const HeadInput& input,
   if (head.pre_logits.empty()) return scratch.pooled;
 
   scratch.hidden.resize(head.pre_logits.out);
-  apply(head.pre_logits, as_row(pooled), as_row(scratch.hidden), {}, execution.pool);
+  apply(head.pre_logits, as_row(pooled), as_row(scratch.hidden), execution);
   if (head.pre_logits_tanh)
     for (float& value : scratch.hidden) value = std::tanh(value);
   return scratch.hidden;
@@ -156,12 +156,12 @@ void pool_features(const Head& head, const HeadInput& input, const Resources& re
 void answer(const Head& head, const HeadInput& input, const Resources& resources,
             HeadScratch& scratch, std::span<float> output) {
   if (head.classifier.empty()) return pool_features(head, input, resources, scratch, output);
-  ThreadPool* workers = resources.execution.pool;
+  const Execution& execution = resources.execution;
   const std::span<float> pooled = pool(head, input, resources, scratch);
-  apply(head.classifier, as_row(pooled), as_row(output), {}, workers);
+  apply(head.classifier, as_row(pooled), as_row(output), execution);
   if (!head.distills) return;
-  apply(head.distilled, input.tokens.row_range(1, 1), as_row(output), {.residual = as_row(output)},
-        workers);
+  apply(head.distilled, input.tokens.row_range(1, 1), as_row(output), execution,
+        {.residual = as_row(output)});
   for (float& value : output) value *= 0.5f;
 }
 

@@ -16,6 +16,7 @@ namespace {
 /// any.
 Matrix bind_prefix(const WeightScope& w, const ModelConfig& c, ConstMatrixView positions) {
   const std::vector<PrefixToken>& kinds = c.embedding.prefix;
+  const Execution alone{nullptr, w.isa()};
   Matrix prefix(kinds.size(), c.encoder.width);
   Matrix registers;
   if (w.has("reg_token")) registers = w.matrix("reg_token");
@@ -23,11 +24,11 @@ Matrix bind_prefix(const WeightScope& w, const ModelConfig& c, ConstMatrixView p
   for (size_t i = 0; i < kinds.size(); ++i) {
     const MatrixView row = prefix.view().row_range(i, 1);
     if (kinds[i] == PrefixToken::kRegister)
-      add(registers.view().row_range(next_register++, 1), {}, row);
+      add(registers.view().row_range(next_register++, 1), {}, row, alone);
     else
-      add(w.matrix(kinds[i] == PrefixToken::kClass ? "cls_token" : "dist_token"), {}, row);
+      add(w.matrix(kinds[i] == PrefixToken::kClass ? "cls_token" : "dist_token"), {}, row, alone);
   }
-  if (!positions.empty()) add(positions, {}, prefix);
+  if (!positions.empty()) add(positions, {}, prefix, alone);
   return prefix;
 }
 
@@ -52,7 +53,7 @@ Linear bind_stem_layer(const WeightScope& w, size_t inputs) {
   const auto read = [&](size_t first, size_t count, float* rows) {
     std::copy_n(&kernel[first * in], count * in, rows);
   };
-  return pack_linear(out, in, read, bias);
+  return pack_linear(out, in, read, bias, w.isa());
 }
 
 patch::PatchEmbedding bind_embedding(const WeightScope& w, const ModelConfig& c,
@@ -77,7 +78,7 @@ patch::PatchEmbedding bind_embedding(const WeightScope& w, const ModelConfig& c,
 }  // namespace
 
 Matrix stored_positions(const weights::Checkpoint& checkpoint) {
-  const WeightScope w(checkpoint);
+  const WeightScope w(checkpoint, Isa::kBaseline);  // nothing is packed
   const PositionKind kind = checkpoint.config.embedding.positions;
   if (kind == PositionKind::kLearned) return w.matrix("pos_embed");
   if (kind != PositionKind::kFactorized) return {};
@@ -91,13 +92,14 @@ Matrix stored_positions(const weights::Checkpoint& checkpoint) {
 
 Model load_model(const weights::Checkpoint& checkpoint, const LoadOptions& options) {
   Model model{.config = checkpoint.config, .embedding = {}, .encoder = {}, .head = {}};
+  model.isa = options.isa;
   ModelConfig& c = model.config;
   if (options.head) c.head = *options.head;
   validate(c, checkpoint.path);
   check_tokens(c, options.most_tokens, checkpoint.path);
 
   weights::check_tensors(c, checkpoint.weights(), checkpoint.path);
-  const WeightScope weights(checkpoint);
+  const WeightScope weights(checkpoint, options.isa);
   model.embedding = bind_embedding(weights, c, stored_positions(checkpoint));
   const WeightScope blocks = weights.in(options.precision) / "blocks";
   for (size_t layer = 0; layer < c.encoder.depth; ++layer)

@@ -16,6 +16,8 @@ struct LoadOptions {
   /// Of a model to read features from: what it reads instead of the checkpoint's own head, out of
   /// the same tensors.
   std::optional<HeadConfig> head{};
+  /// That the model is packed for and runs on.
+  Isa isa = active_isa();
   size_t most_tokens = kMostTokens;  ///< a model of more is refused
 };
 

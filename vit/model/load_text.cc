@@ -4,11 +4,12 @@
 
 namespace vit {
 
-text::TextTower load_text_tower(const weights::TextCheckpoint& checkpoint) {
+text::TextTower load_text_tower(const weights::TextCheckpoint& checkpoint, Isa isa) {
   const TextConfig& c = checkpoint.config;
-  const WeightScope weights(checkpoint.tower);
+  const WeightScope weights(checkpoint.tower, isa);
   text::TextTower tower;
   tower.config = c;
+  tower.isa = isa;
   tower.token_table = checkpoint.tower.at("token_embed.weight");
   tower.positions = weights.matrix("pos_embed");
   for (size_t layer = 0; layer < c.encoder.depth; ++layer)

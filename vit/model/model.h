@@ -20,6 +20,7 @@ struct Model {
   patch::PatchEmbedding embedding;
   Encoder encoder;
   Head head;
+  Isa isa = Isa::kBaseline;  ///< that its linear layers are packed for, and that it runs on
 
   size_t parameters = 0;
 };

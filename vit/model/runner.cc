@@ -71,7 +71,7 @@ struct Runner::State {
   State(const Model& of, const Recipe& used, const RunOptions& options)
       : model(of),
         recipe(used),
-        execution{.pool = options.pool},
+        execution(options.pool, of.isa),
         disabled_heads(heads_by_layer(options.disabled_heads, of.config.encoder)),
         workspace(of, options.merge_tokens),
         output(of.config.outputs()) {}

@@ -132,14 +132,14 @@ Matrix scaled_rows(const WordHead& head) {
   return rows;
 }
 
-WordClassifier word_classifier(const WordHead& head) {
+WordClassifier word_classifier(const WordHead& head, Isa isa) {
   const Matrix rows = scaled_rows(head);
   const auto read = [&](size_t first, size_t count, float* out) {
     std::copy_n(rows.data() + first * rows.cols(), count * rows.cols(), out);
   };
   const std::vector<float> bias(head.bias == 0.0f ? 0 : rows.rows(), head.bias);
   return {.labels = head.labels,
-          .linear = pack_linear(rows.rows(), rows.cols(), read, bias),
+          .linear = pack_linear(rows.rows(), rows.cols(), read, bias, isa),
           .sigmoid = head.sigmoid};
 }
 
@@ -147,7 +147,8 @@ std::vector<float> word_logits(const WordClassifier& classifier, std::span<const
   assert(feature.size() == classifier.linear.in);
   std::vector<float> image(feature.begin(), feature.end()), logits(classifier.linear.out);
   scale_to_unit(image);
-  apply(classifier.linear, {image.data(), 1, image.size()}, {logits.data(), 1, logits.size()});
+  apply(classifier.linear, {image.data(), 1, image.size()}, {logits.data(), 1, logits.size()},
+        {nullptr, classifier.linear.isa});
   return logits;
 }
 

@@ -50,7 +50,7 @@ struct WordClassifier {
   bool sigmoid = false;  ///< as in WordHead
 };
 
-WordClassifier word_classifier(const WordHead& head);
+WordClassifier word_classifier(const WordHead& head, Isa isa);
 
 /// One logit for each label. `feature` [E] is the image tower's, of any length above 0.
 std::vector<float> word_logits(const WordClassifier& classifier, std::span<const float> feature);

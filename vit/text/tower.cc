@@ -40,8 +40,9 @@ void make_room(Matrix& matrix, size_t rows, size_t cols) {
 
 /// normed rows to features.
 void project(const TextTower& tower, MatrixView pooled, MatrixView features) {
-  normalize(tower.norm, pooled, pooled);
-  apply(tower.projection, pooled, features);
+  const Execution alone{nullptr, tower.isa};
+  normalize(tower.norm, pooled, pooled, alone);
+  apply(tower.projection, pooled, features, alone);
 }
 
 /// The ids that the feature depends on.
@@ -129,8 +130,9 @@ void encode_tree(const TextTower& tower, const Tree& tree, TextWorkspace& worksp
   fill_mask(tree, rows, mask);
 
   workspace.encoder.reserve(workspace_shape(tower.encoder, count));
-  const MatrixView encoded = encode(tower.encoder, tokens, workspace.encoder, nullptr,
-                                    {.mask = {.bias = mask}, .needed_tokens = pooled_rows});
+  const MatrixView encoded =
+      encode(tower.encoder, tokens, {workspace.encoder, {nullptr, tower.isa}}, nullptr,
+             {.mask = {.bias = mask}, .needed_tokens = pooled_rows});
   Matrix answers(pooled_rows, features.cols);
   project(tower, encoded.row_range(0, pooled_rows), answers);
   for (size_t i = 0; i < tree.texts.size(); ++i)
@@ -170,8 +172,8 @@ void encode_text(const TextTower& tower, const TokenSequence& text, TextWorkspac
 
   workspace.encoder.reserve(workspace_shape(tower.encoder, tower.config.context));
   const MatrixView encoded =
-      encode(tower.encoder, tokens, workspace.encoder, taps == nullptr ? nullptr : &taps->encoder,
-             {.mask = {.causal = tower.config.causal}});
+      encode(tower.encoder, tokens, {workspace.encoder, {nullptr, tower.isa}},
+             taps == nullptr ? nullptr : &taps->encoder, {.mask = {.causal = tower.config.causal}});
   const MatrixView pooled = workspace.pooled;
   std::copy_n(encoded.row(pooled_position(tower.config, text)), width, pooled.row(0));
   project(tower, pooled, {feature.data(), 1, feature.size()});

@@ -20,6 +20,7 @@ struct TextTower {
   Encoder encoder;
   Norm norm;
   Linear projection;
+  Isa isa = Isa::kBaseline;  ///< that its linear layers are packed for, and that it runs on
 };
 
 /// Every activation of one worker.

@@ -165,7 +165,7 @@ void make_patches(const patch::Image& image, const Recipe& recipe, const ModelCo
   check_learns(config);
   const size_t pixels = config.embedding.image_height * config.embedding.image_width;
   if (scratch.pixels.cols() != pixels) scratch.pixels = Matrix(config.embedding.channels, pixels);
-  patch::apply_recipe(image, recipe, scratch.recipe, scratch.pixels);
+  patch::apply_recipe(image, recipe, scratch.recipe, scratch.pixels, active_isa());
   patch::patchify(scratch.pixels, config.embedding.image_width, config.embedding.patch_height,
                   config.embedding.patch_width, patches);
 }

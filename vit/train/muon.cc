@@ -34,6 +34,7 @@ void scale_to_unit_norm(MatrixView x) {
 void orthogonalize(MatrixView matrix, Operands operands) {
   // The smaller side is squared: wide matrices from the left, tall ones from the right.
   const bool tall = matrix.rows > matrix.cols;
+  const Isa isa = active_isa();
   const size_t side = std::min(matrix.rows, matrix.cols);
   Matrix square(side, side), polynomial(side, side), next(matrix.rows, matrix.cols);
   scale_to_unit_norm(matrix);
@@ -41,14 +42,16 @@ void orthogonalize(MatrixView matrix, Operands operands) {
     multiply(matrix, matrix, square,
              {.a = tall ? Transpose::kYes : Transpose::kNo,
               .b = tall ? Transpose::kNo : Transpose::kYes,
-              .operands = operands});
+              .operands = operands},
+             isa);
     std::copy_n(square.data(), square.size(), polynomial.data());
-    multiply(square, square, polynomial, {.alpha = kQuintic, .beta = kCubic, .operands = operands});
+    multiply(square, square, polynomial, {.alpha = kQuintic, .beta = kCubic, .operands = operands},
+             isa);
     for (size_t r = 0; r < side; ++r) polynomial(r, r) += static_cast<float>(kLinear);
     if (tall)
-      multiply(matrix, polynomial, next, {.operands = operands});
+      multiply(matrix, polynomial, next, {.operands = operands}, isa);
     else
-      multiply(polynomial, matrix, next, {.operands = operands});
+      multiply(polynomial, matrix, next, {.operands = operands}, isa);
     for (size_t r = 0; r < matrix.rows; ++r)
       std::copy_n(next.view().row(r), matrix.cols, matrix.row(r));
   }

@@ -89,14 +89,14 @@ class Objective {
         logits(r, c) = static_cast<float>(x[weight.size() + c]);
       set_label(data_.labels[first + r], 0.0, targets.view().row_span(r));
     }
-    multiply(features, weight, logits, {.b = Transpose::kYes, .beta = 1.0});
+    multiply(features, weight, logits, {.b = Transpose::kYes, .beta = 1.0}, active_isa());
     Part part{0.0, Matrix(data_.classes, data_.features.cols), std::vector<double>(data_.classes)};
     const double scale = 1.0 / static_cast<double>(data_.features.rows);
     Matrix gradient(count, data_.classes);
     part.loss = data_.class_weights.empty()
                     ? scale * cross_entropy(logits, targets, scale, gradient).loss
                     : weighted_loss(first, logits, targets, gradient) * scale;
-    multiply(gradient, features, part.weight, {.a = Transpose::kYes});
+    multiply(gradient, features, part.weight, {.a = Transpose::kYes}, active_isa());
     for (size_t r = 0; r < count; ++r)
       for (size_t c = 0; c < data_.classes; ++c) part.bias[c] += gradient(r, c);
     return part;
@@ -147,7 +147,7 @@ Logistic fit(const Labelled& data, double decay, size_t iterations, ThreadPool& 
 
 Matrix logits_of(const Logistic& logistic, ConstMatrixView features) {
   Matrix logits(features.rows, logistic.bias.size());
-  multiply(features, logistic.weight, logits, {.b = Transpose::kYes});
+  multiply(features, logistic.weight, logits, {.b = Transpose::kYes}, active_isa());
   for (size_t r = 0; r < logits.rows(); ++r)
     for (size_t c = 0; c < logistic.bias.size(); ++c) logits(r, c) += logistic.bias[c];
   return logits;

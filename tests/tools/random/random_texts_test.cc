@@ -91,7 +91,7 @@ bool run_seed(std::uint64_t seed, const test::Folder& files, ThreadPool& threads
   try {
     const WordHead head = make_word_head(text.checkpoint, labels, options);
     EXPECT_EQ(head.rows.rows(), labels.size());
-    for (const float logit : word_logits(word_classifier(head), feature))
+    for (const float logit : word_logits(word_classifier(head, active_isa()), feature))
       EXPECT_TRUE(std::isfinite(logit));
     return true;
   } catch (const Error& error) {
