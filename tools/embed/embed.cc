@@ -105,7 +105,10 @@ int run(const cxxopts::ParseResult& arguments) {
     row.features = std::move(features);
     if (settings.normalize) normalize(row.features, width);
   };
-  return run_rows(rows, {.header = std::move(header), .answer = answer, .before_writing = {}});
+  const StopSignals signals;
+  return run_rows(rows, {.header = std::move(header), .answer = answer, .before_writing = {}},
+                  signals)
+      .status;
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ int run(const cxxopts::ParseResult& arguments) {
   const auto rows = export_rows(source, settings, signals);
   if (!rows) {
     write_message("stopped; nothing was written");
-    return 128 + signals.number();
+    return signals.exit_status();
   }
   if (!settings.quiet)
     write_message(settings.output.string() + ": " + format_count(*rows) +

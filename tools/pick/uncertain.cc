@@ -67,7 +67,7 @@ class Doubting {
     progress_.clear();
     if (result_.failed > kMostReports)
       write_message("... and " + format_count(result_.failed - kMostReports) + " more that failed");
-    result_.signal = signals_.number();
+    if (signals_.flag()) result_.stopped = signals_.exit_status();
     return std::move(result_);
   }
 

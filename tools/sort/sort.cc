@@ -86,8 +86,8 @@ Overview look_through(const ClassRows& source, const std::atomic<bool>& stop) {
 }
 
 int say_stopped(const StopSignals& signals) {
-  write_message("stopped; run the same command again to resume");
-  return 128 + signals.number();
+  write_message(std::string("stopped; ") + kResumeAdvice);
+  return signals.exit_status();
 }
 
 /// From the labels that occur in the rows; the others are not known. They are enough to recognise
