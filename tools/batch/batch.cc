@@ -84,13 +84,9 @@ void add_options(cxxopts::Options& options) {
 
 ResultKind kind_of(const fs::path& output) {
   using enum ResultKind;
-  if (export_kind(output)) return kJsonl;
-  return choose_by_ending<ResultKind>(output, {{".csv", kCsv},
-                                               {".jsonl", kJsonl},
-                                               {".db", kSqlite},
-                                               {".parquet", kJsonl},
-                                               {".html", kJsonl},
-                                               {"-", kStandardOutput}});
+  auto kinds = result_kinds({kCsv, kJsonl, kSqlite, kStandardOutput});
+  for (const auto& [ending, kind] : export_kinds()) kinds.emplace_back(ending, kJsonl);
+  return choose_by_ending(output, kinds);
 }
 
 bool is_within(const fs::path& path, const fs::path& folder) {

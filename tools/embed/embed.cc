@@ -65,8 +65,7 @@ EmbedSettings parse_embed(const cxxopts::ParseResult& arguments) {
   settings.run = parse_run_settings(arguments, settings.model.classifier.threads);
   using enum ResultKind;
   const fs::path& output = settings.run.output;
-  const ResultKind kind = choose_by_ending<ResultKind>(
-      output, {{".npy", kNumpy}, {".jsonl", kJsonl}, {"-", kStandardOutput}});
+  const ResultKind kind = choose_by_ending(output, result_kinds({kNumpy, kJsonl, kStandardOutput}));
   settings.run = with_output(settings.run, {.kind = kind, .file = output});
   return settings;
 }
