@@ -52,15 +52,10 @@ struct Overview {
   std::optional<fs::path> common;            ///< the folder that contains all files
 
   void add(std::span<const Prediction> predictions) {
-    constexpr double kRounding = 1e-3;
     if (predictions.empty()) return;
     labels.try_emplace(predictions.front().index, predictions.front().label);
-    double sum = 0.0;
-    for (const Prediction& p : predictions) {
-      all_labels.try_emplace(p.index, p.label);
-      sum += static_cast<double>(p.probability);
-    }
-    multi_label = multi_label || sum > 1.0 + kRounding;
+    for (const Prediction& p : predictions) all_labels.try_emplace(p.index, p.label);
+    multi_label = multi_label || are_independent(predictions);
   }
 };
 
