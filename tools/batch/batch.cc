@@ -34,8 +34,6 @@ constexpr std::string_view kExamples =
     "  mpirun -n 4 vit batch -m deit_tiny_patch16_224 photos/ -o classes.csv && vit join "
     "classes.csv\n";
 
-constexpr int kStopped = 128;  // plus the number of the signal: exit status of a stopped run
-
 /// Where the rows go, and what is made of them when they are complete.
 struct OutputPlan {
   RowOutput rows;
@@ -86,13 +84,9 @@ void add_options(cxxopts::Options& options) {
 
 ResultKind kind_of(const fs::path& output) {
   using enum ResultKind;
-  if (export_kind(output)) return kJsonl;
-  return choose_by_ending<ResultKind>(output, {{".csv", kCsv},
-                                               {".jsonl", kJsonl},
-                                               {".db", kSqlite},
-                                               {".parquet", kJsonl},
-                                               {".html", kJsonl},
-                                               {"-", kStandardOutput}});
+  auto kinds = result_kinds({kCsv, kJsonl, kSqlite, kStandardOutput});
+  for (const auto& [ending, kind] : export_kinds()) kinds.emplace_back(ending, kJsonl);
+  return choose_by_ending(output, kinds);
 }
 
 bool is_within(const fs::path& path, const fs::path& folder) {
@@ -221,8 +215,7 @@ void sort_earlier(const RunSettings& run, const Json& header, Sorting& sorting,
 }
 
 /// Returns `status`, the exit status of the run, unless a signal stops the export.
-int write_export(const BatchSettings& settings, int status) {
-  const StopSignals signals;
+int write_export(const BatchSettings& settings, int status, const StopSignals& signals) {
   const auto rows = export_rows(find_class_rows(settings.run.output),
                                 {.output = settings.output.rows.shown,
                                  .kind = *settings.output.exported,
@@ -232,8 +225,8 @@ int write_export(const BatchSettings& settings, int status) {
                                  .quiet = settings.run.quiet},
                                 signals);
   if (rows) return status;
-  write_message("stopped; run the same command again to resume");
-  return kStopped + signals.number();
+  write_message(std::string("stopped; ") + kResumeAdvice);
+  return signals.exit_status();
 }
 
 /// What rows must have in common to be in one file.
@@ -263,26 +256,31 @@ int run(const cxxopts::ParseResult& arguments) {
   patch::PixelBudget budget(settings.model.max_pixels);
   Json header = header_of(settings, model, shape.top);
   const RunSettings rows = with_rows(settings.run, shape, header);
-  const int status =
-      run_rows(rows, {.header = header,
-                      .answer =
-                          [&](Row& row, const std::atomic<bool>& stop) {
-                            const auto decoding = settings.model.decoding(&budget, &stop);
-                            const Image image = load_image(row, decoding, rows);
-                            row.predictions = predict(model, image, shape.top, settings.least);
-                          },
-                      .before_writing = [&](Row& row) { sorting.place(row); },
-                      .before_run =
-                          [&](const std::atomic<bool>& stop) {
-                            if (settings.sort.by != SortBy::kNothing)
-                              sort_earlier(rows, header, sorting, stop);
-                          },
-                      .closing_text = [&] { return sorting.summary(); }});
-  if (settings.output.boxes && status < kStopped) {
+  // Until the end: a signal after the last row must not cut what is made from the rows.
+  const StopSignals signals;
+  const RunEnd end = run_rows(rows,
+                              {.header = header,
+                               .answer =
+                                   [&](Row& row, const std::atomic<bool>& stop) {
+                                     const auto decoding = settings.model.decoding(&budget, &stop);
+                                     const Image image = load_image(row, decoding, rows);
+                                     row.predictions =
+                                         predict(model, image, shape.top, settings.least);
+                                   },
+                               .before_writing = [&](Row& row) { sorting.place(row); },
+                               .before_run =
+                                   [&](const std::atomic<bool>& stop) {
+                                     if (settings.sort.by != SortBy::kNothing)
+                                       sort_earlier(rows, header, sorting, stop);
+                                   },
+                               .closing_text = [&] { return sorting.summary(); }},
+                              signals);
+  if (!end.complete) return end.status;
+  if (settings.output.boxes) {
     const std::string text = write_classified_boxes(rows, model.classifier.name());
     if (!rows.quiet) write_message(text);
   }
-  return settings.output.exported && status < kStopped ? write_export(settings, status) : status;
+  return settings.output.exported ? write_export(settings, end.status, signals) : end.status;
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "tools/embed/embed.h"
 
-#include <cmath>
 #include <span>
 
 #include "patch/image/pixel_budget.h"
@@ -9,6 +8,7 @@
 #include "tools/rows/header.h"
 #include "tools/rows/run/run.h"
 #include "vit/base/error.h"
+#include "vit/index/vectors.h"
 #include "vit/model/features.h"
 
 namespace vit::tools {
@@ -65,29 +65,14 @@ EmbedSettings parse_embed(const cxxopts::ParseResult& arguments) {
   settings.run = parse_run_settings(arguments, settings.model.classifier.threads);
   using enum ResultKind;
   const fs::path& output = settings.run.output;
-  const ResultKind kind = choose_by_ending<ResultKind>(
-      output, {{".npy", kNumpy}, {".jsonl", kJsonl}, {"-", kStandardOutput}});
+  const ResultKind kind = choose_by_ending(output, result_kinds({kNumpy, kJsonl, kStandardOutput}));
   settings.run = with_output(settings.run, {.kind = kind, .file = output});
   return settings;
 }
 
-/// A model without a classifier was published for its own output, however that is pooled.
-FeatureKind usual_kind(const ModelConfig& config) {
-  if (config.head.classes == 0) return FeatureKind::kPooled;
-  const bool has_class_token =
-      config.head.class_layers != 0 || class_token(config) < config.embedding.prefix.size();
-  return has_class_token ? FeatureKind::kClass : FeatureKind::kMean;
-}
-
 /// Scales each vector of `width` numbers to length 1; a vector of zeros stays.
 void normalize(std::span<float> numbers, size_t width) {
-  for (; !numbers.empty(); numbers = numbers.subspan(width)) {
-    double squares = 0.0;
-    for (const float x : numbers.first(width)) squares += double{x} * double{x};
-    if (squares == 0.0) continue;
-    const double scale = 1.0 / std::sqrt(squares);
-    for (float& x : numbers.first(width)) x = static_cast<float>(x * scale);
-  }
+  for (; !numbers.empty(); numbers = numbers.subspan(width)) index::normalize(numbers.first(width));
 }
 
 int run(const cxxopts::ParseResult& arguments) {
@@ -95,7 +80,7 @@ int run(const cxxopts::ParseResult& arguments) {
   const Classifier classifier =
       load_classifier(open_model(settings.model), for_rows(settings.model));
   const ModelConfig& config = classifier.config();
-  const FeatureKind kind = settings.kind.value_or(usual_kind(config));
+  const FeatureKind kind = settings.kind.value_or(usual_features(config));
   check_features(config, kind);
   const bool patches = kind == FeatureKind::kPatches;
   const size_t width = patches ? config.encoder.width : feature_count(config, kind);
@@ -120,7 +105,10 @@ int run(const cxxopts::ParseResult& arguments) {
     row.features = std::move(features);
     if (settings.normalize) normalize(row.features, width);
   };
-  return run_rows(rows, {.header = std::move(header), .answer = answer, .before_writing = {}});
+  const StopSignals signals;
+  return run_rows(rows, {.header = std::move(header), .answer = answer, .before_writing = {}},
+                  signals)
+      .status;
 }
 
 }  // namespace

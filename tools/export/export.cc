@@ -36,8 +36,7 @@ ExportSettings parse(const cxxopts::ParseResult& arguments) {
   const auto text = [&](const char* name) { return arguments[name].as<std::string>(); };
   if (!arguments.count("output")) fail_usage("no output given, expected -o FILE.html or .parquet");
   ExportSettings settings{.output = text("output")};
-  settings.kind = choose_by_ending<ExportKind>(
-      settings.output, {{".html", ExportKind::kPage}, {".parquet", ExportKind::kParquet}});
+  settings.kind = choose_by_ending(settings.output, export_kinds());
   if (arguments.count("threads"))
     settings.threads = parse_count("--threads", text("threads"), 1, 1024);
   settings.max_pixels = parse_pixel_count("--max-pixels", text("max-pixels"));
@@ -56,7 +55,7 @@ int run(const cxxopts::ParseResult& arguments) {
   const auto rows = export_rows(source, settings, signals);
   if (!rows) {
     write_message("stopped; nothing was written");
-    return 128 + signals.number();
+    return signals.exit_status();
   }
   if (!settings.quiet)
     write_message(settings.output.string() + ": " + format_count(*rows) +

@@ -102,7 +102,9 @@ int run(const cxxopts::ParseResult& arguments) {
                                       {{"cls", "cls"}, {"mean", "mean"}, {"output", "output"}});
   const InputSettings inputs{.operands = operands};
   check_operands(inputs);
-  check_outputs({settings.output}, {operands.begin(), operands.end()});
+  std::vector<fs::path> named = list_files(operands);
+  named.insert(named.end(), operands.begin(), operands.end());
+  check_outputs({settings.output}, named);
   UpdateSource source;
   const FeatureMaker maker(model, which);
   list_images(inputs, source);

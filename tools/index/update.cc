@@ -126,7 +126,7 @@ class Update {
     if (stopped) {
       write_message("stopped; " + settings_.output.string() +
                     " has what was done so far; the same command resumes");
-      return 128 + signals_.number();
+      return signals_.exit_status();
     }
     return conclude();
   }

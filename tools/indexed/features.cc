@@ -1,8 +1,5 @@
 #include "tools/indexed/features.h"
 
-#include <algorithm>
-#include <array>
-
 #include "tools/output/json_depth.h"
 #include "tools/rows/header.h"
 #include "vit/base/error.h"
@@ -15,11 +12,9 @@ constexpr const char* kOutput = "output";
 
 /// Models without classes are compared by their output, which two-tower models share with texts.
 /// The output of a classifier is its classes, so for those it is the class token or the mean.
-std::string usual_features(const Classifier& classifier) {
-  const ModelConfig& config = classifier.config();
-  if (config.head.classes == 0) return kOutput;
-  const auto& prefix = config.embedding.prefix;
-  return std::ranges::find(prefix, PrefixToken::kClass) != prefix.end() ? "cls" : "mean";
+std::string usual_name(const ModelConfig& config) {
+  const FeatureKind kind = usual_features(config);
+  return kind == FeatureKind::kPooled ? kOutput : std::string(to_string(kind));
 }
 
 FeatureKind kind_of(const std::string& which) {
@@ -29,7 +24,8 @@ FeatureKind kind_of(const std::string& which) {
 }  // namespace
 
 FeatureMaker::FeatureMaker(const ModelSettings& settings, const std::optional<std::string>& which)
-    : classifier_(load_classifier(settings)), which_(which ? *which : usual_features(classifier_)) {
+    : classifier_(load_classifier(settings)),
+      which_(which ? *which : usual_name(classifier_.config())) {
   const ModelConfig& config = classifier_.config();
   if (which_ == kOutput) {
     width_ = config.outputs();

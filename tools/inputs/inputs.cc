@@ -240,6 +240,13 @@ Listed list_inputs(const InputSettings& settings, const std::atomic<bool>& stop,
   return {complete, listing.skipped()};
 }
 
+std::vector<fs::path> list_files(const std::vector<std::string>& operands) {
+  std::vector<fs::path> files;
+  for (const auto& operand : operands)
+    if (operand.starts_with('@')) files.emplace_back(operand.substr(1));
+  return files;
+}
+
 void check_operands(const InputSettings& settings) {
   std::vector<std::string> lines;
   for (const auto& operand : settings.operands) {

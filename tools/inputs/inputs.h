@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -62,6 +63,9 @@ struct Listed {
 /// `problem`. `stop` ends it promptly, also while it waits for names.
 Listed list_inputs(const InputSettings& settings, const std::atomic<bool>& stop,
                    const TakeInput& take);
+
+/// The files of the operands that are lists.
+std::vector<std::filesystem::path> list_files(const std::vector<std::string>& operands);
 
 /// Throws a UsageError that lists every operand that names nothing: a path that does not exist, a
 /// pattern without a match, a folder or an archive without images. Lists are not read: each of

@@ -111,9 +111,9 @@ int pick_uncertain(const Settings& settings, PickReport& report, std::span<const
   std::vector<Doubt> doubts;
   if (settings.classify) {
     ModelDoubts result = doubts_of_model(report.index, settings.model);
-    if (result.signal != 0) {
+    if (result.stopped != 0) {
       write_message("stopped, nothing was written");
-      return 128 + result.signal;
+      return result.stopped;
     }
     if (result.doubts.empty())
       fail_at(report.path.string(), "no image could be classified; see the messages above");

@@ -30,14 +30,6 @@ std::string guesses_text(std::span<const Prediction> best) {
   return text;
 }
 
-/// Probabilities of classes that exclude each other add up to at most one.
-bool exceeds_one(std::span<const Prediction> predictions) {
-  constexpr double kRounding = 1e-3;
-  double sum = 0.0;
-  for (const auto& prediction : predictions) sum += double{prediction.probability};
-  return sum > 1.0 + kRounding;
-}
-
 /// Classifies the images of an index, as many at a time as there are workers.
 class Doubting {
  public:
@@ -66,7 +58,7 @@ class Doubting {
     progress_.clear();
     if (result_.failed > kMostReports)
       write_message("... and " + format_count(result_.failed - kMostReports) + " more that failed");
-    result_.signal = signals_.number();
+    if (signals_.flag()) result_.stopped = signals_.exit_status();
     return std::move(result_);
   }
 
@@ -145,7 +137,7 @@ std::vector<Doubt> doubts_of_results(const index::Index& index, const fs::path& 
     const std::string path = fs::absolute(row->path).lexically_normal().string();
     const auto found = rows.find(path);
     if (found == rows.end() || row->failed || row->predictions.empty()) continue;
-    multi_label = multi_label || exceeds_one(row->predictions);
+    multi_label = multi_label || are_independent(row->predictions);
     doubts.push_back({.row = found->second, .guesses = guesses_text(row->predictions)});
     row->predictions.resize(std::min(kGuesses, row->predictions.size()));
     best.push_back(std::move(row->predictions));

@@ -32,7 +32,7 @@ std::vector<Doubt> doubts_of_results(const index::Index& index,
 struct ModelDoubts {
   std::vector<Doubt> doubts{};
   size_t failed = 0;  ///< images that could not be read or classified
-  int signal = 0;     ///< that stopped the run; 0: none
+  int stopped = 0;    ///< the exit status if a signal stopped the run
 };
 
 /// By classifying every image of the index now.

@@ -12,6 +12,13 @@ Results ClassRows::open() const {
   return results;
 }
 
+bool are_independent(std::span<const Prediction> predictions) {
+  constexpr double kRounding = 1e-3;  // of the numbers in the rows
+  double sum = 0.0;
+  for (const auto& prediction : predictions) sum += double{prediction.probability};
+  return sum > 1.0 + kRounding;
+}
+
 ClassRows find_class_rows(const std::filesystem::path& path) {
   ClassRows rows;
   rows.path = path;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 
 #include "tools/cli/command.h"
 #include "tools/output/json.h"
@@ -23,6 +24,10 @@ struct ClassRows {
 
 /// Throws a UsageError if the name is not that of such a file, an Error if it has no classes.
 ClassRows find_class_rows(const std::filesystem::path& path);
+
+/// Whether these probabilities of a row show that its classes do not exclude each other: they add
+/// up to more than one.
+bool are_independent(std::span<const Prediction> predictions);
 
 /// At least `least` of the one such file that a command reads.
 constexpr Operands class_rows_operands(size_t least) {

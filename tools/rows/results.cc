@@ -3,12 +3,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <variant>
 
-#include "tools/cli/check_output.h"
 #include "tools/rows/header_file.h"
 #include "tools/rows/numpy_file.h"
 #include "tools/rows/sqlite_file.h"
@@ -21,13 +21,23 @@ namespace vit::tools {
 
 namespace fs = std::filesystem;
 
-std::optional<ResultKind> result_kind(const fs::path& path) {
+OutputKinds<ResultKind> result_kinds(std::initializer_list<ResultKind> wanted) {
   using enum ResultKind;
-  return find_by_ending<ResultKind>(path, {{".csv", kCsv},
+  static const OutputKinds<ResultKind> all{{".csv", kCsv},
                                            {".jsonl", kJsonl},
                                            {".db", kSqlite},
                                            {".npy", kNumpy},
-                                           {"-", kStandardOutput}});
+                                           {"-", kStandardOutput}};
+  OutputKinds<ResultKind> kinds;
+  for (const ResultKind kind : wanted)
+    kinds.push_back(
+        *std::ranges::find(all, kind, &std::pair<std::string_view, ResultKind>::second));
+  return kinds;
+}
+
+std::optional<ResultKind> result_kind(const fs::path& path) {
+  using enum ResultKind;
+  return find_by_ending(path, result_kinds({kCsv, kJsonl, kSqlite, kNumpy, kStandardOutput}));
 }
 
 namespace {

@@ -3,17 +3,22 @@
 
 #include <atomic>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tools/cli/check_output.h"
 #include "tools/rows/row.h"
 
 namespace vit::tools {
 
 enum class ResultKind { kCsv, kJsonl, kSqlite, kNumpy, kStandardOutput };
+
+/// Those of `wanted`, in this order, with their endings; that of standard output is "-".
+OutputKinds<ResultKind> result_kinds(std::initializer_list<ResultKind> wanted);
 
 /// By the ending of the name; "-" is standard output. None: no such kind.
 std::optional<ResultKind> result_kind(const std::filesystem::path& path);

@@ -36,6 +36,14 @@ void add_options(cxxopts::Options& options) {
   add_model_options(options);
 }
 
+std::vector<std::string> images_of(std::span<const Query> queries) {
+  std::vector<std::string> images;
+  for (const Query& query : queries)
+    for (const Term& term : query.terms)
+      if (term.image) images.push_back(term.content);
+  return images;
+}
+
 Settings parse_settings(const cxxopts::ParseResult& arguments) {
   Settings settings;
   settings.model = parse_model_settings(arguments);
@@ -43,7 +51,7 @@ Settings parse_settings(const cxxopts::ParseResult& arguments) {
   check_standard_input(images);
   settings.queries = parse_queries(std::span(arguments.unmatched()).subspan(1), images);
   settings.count = parse_count("--top", arguments["top"].as<std::string>(), 1, 1'000'000);
-  settings.report = parse_report(arguments, images);
+  settings.report = parse_report(arguments, images_of(settings.queries));
   settings.report.exif = settings.model.exif;
   return settings;
 }

@@ -52,15 +52,10 @@ struct Overview {
   std::optional<fs::path> common;            ///< the folder that contains all files
 
   void add(std::span<const Prediction> predictions) {
-    constexpr double kRounding = 1e-3;
     if (predictions.empty()) return;
     labels.try_emplace(predictions.front().index, predictions.front().label);
-    double sum = 0.0;
-    for (const Prediction& p : predictions) {
-      all_labels.try_emplace(p.index, p.label);
-      sum += static_cast<double>(p.probability);
-    }
-    multi_label = multi_label || sum > 1.0 + kRounding;
+    for (const Prediction& p : predictions) all_labels.try_emplace(p.index, p.label);
+    multi_label = multi_label || are_independent(predictions);
   }
 };
 
@@ -86,8 +81,8 @@ Overview look_through(const ClassRows& source, const std::atomic<bool>& stop) {
 }
 
 int say_stopped(const StopSignals& signals) {
-  write_message("stopped; run the same command again to resume");
-  return 128 + signals.number();
+  write_message(std::string("stopped; ") + kResumeAdvice);
+  return signals.exit_status();
 }
 
 /// From the labels that occur in the rows; the others are not known. They are enough to recognise

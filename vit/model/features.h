@@ -25,6 +25,10 @@ constexpr auto enum_names(FeatureKind) {
                                                {kPatches, "patches"}});
 }
 
+/// The features that cosines compare best: what a model without a classifier was published for,
+/// else the class token, or the mean where there is none.
+FeatureKind usual_features(const ModelConfig& config);
+
 /// Throws an Error if the model has no such tokens.
 void check_features(const ModelConfig& config, FeatureKind kind);
 

@@ -78,7 +78,7 @@ TEST(Export, RefusesWhatIsNoTable) {
   EXPECT_THAT(none.err, HasSubstr("no.csv: no such file"));
   const Finished kind = run({"export", folder.path("no.csv"), "-o", folder.path("x.xlsx")});
   EXPECT_EQ(kind.status, 2);
-  EXPECT_THAT(kind.err, HasSubstr("expected a name that ends in .html or .parquet"));
+  EXPECT_THAT(kind.err, HasSubstr("expected a name that ends in .parquet or .html"));
   std::string rows = "number,path,status,reason,class_1,label_1,probability_1,path_hex\n";
   for (int i = 1; i <= 200'001; ++i) rows += std::to_string(i) + ",x.jpg,failed,gone,,,,\n";
   folder.write("many.csv", rows);

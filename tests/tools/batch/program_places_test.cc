@@ -100,6 +100,32 @@ TEST(Places, JoinReplacesNeitherAShardNorAForeignFile) {
   EXPECT_EQ(run({"join", folder.path("r.csv")}).status, 0) << "its own file is replaced";
 }
 
+TEST(Places, AnOutputIsNeverAnInput) {
+  const Folder folder;
+  folder.write("in/a.bmp", image_bytes());
+  const std::string in = folder.path("in");
+  const auto refused = [&](const std::string& file, const std::string& content,
+                           const std::vector<std::string>& words) {
+    folder.write(file, content);
+    std::vector<std::string> more = words;
+    more.insert(more.end(), {"-o", folder.path(file)});
+    const Finished done = batch(more);
+    EXPECT_EQ(done.status, 2) << done.err;
+    EXPECT_THAT(done.err, HasSubstr(folder.path(file) + ": the output would overwrite the input"));
+    EXPECT_EQ(read_file(folder.path(file)), content);
+  };
+  refused("md.json", R"({"images": [{"file": "a.bmp", "detections": []}]})",
+          {in, "--boxes", folder.path("md.json")});
+  refused("list.csv", folder.path("in/a.bmp") + "\n", {"@" + folder.path("list.csv")});
+  refused("groups.csv", "first = 0\n", {in, "--groups", folder.path("groups.csv")});
+  const std::string list = folder.write("list.txt", folder.path("in/a.bmp") + "\n");
+  const Finished index = run({"index", "-m", golden("hf_vit"), "@" + list, "-o", list});
+  EXPECT_EQ(index.status, 2);
+  EXPECT_THAT(index.err, HasSubstr("the output would overwrite the input"));
+  EXPECT_EQ(run_into(folder, "r.csv").status, 0);
+  EXPECT_EQ(run_into(folder, "r.csv").status, 0) << "its own rows are no input";
+}
+
 TEST(Places, ARefusedCommandLeavesAShardComplete) {
   const Folder folder;
   folder.write("in/a.bmp", image_bytes());

@@ -198,6 +198,15 @@ TEST(IndexProgram, KeepsWhatItHadWhenAnUpdateIsKilled) {
   EXPECT_EQ(live_in(out), 5 + kLongRun);
 }
 
+TEST(IndexProgram, UsesTheClassTokenOfTheLastLayersToo) {
+  const Folder folder;
+  const std::string out = folder.path("photos.index");
+  const Finished finished =
+      run({"index", "-m", golden("families/cait"), golden_image("families/cait"), "-o", out});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_THAT(index::read_index(out).format.description, HasSubstr("\"cls\""));
+}
+
 TEST(IndexProgram, RefusesAnIndexOfAnotherModel) {
   const Folder folder;
   write_planted(folder, 1);

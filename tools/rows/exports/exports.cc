@@ -1,7 +1,6 @@
 #include "tools/rows/exports/exports.h"
 
 #include "patch/image/pixel_budget.h"
-#include "tools/cli/check_output.h"
 #include "tools/cli/progress.h"
 #include "tools/rows/exports/page.h"
 #include "tools/rows/exports/parquet_rows.h"
@@ -9,9 +8,14 @@
 
 namespace vit::tools {
 
+const OutputKinds<ExportKind>& export_kinds() {
+  static const OutputKinds<ExportKind> kinds{{".parquet", ExportKind::kParquet},
+                                             {".html", ExportKind::kPage}};
+  return kinds;
+}
+
 std::optional<ExportKind> export_kind(const std::filesystem::path& path) {
-  return find_by_ending<ExportKind>(
-      path, {{".parquet", ExportKind::kParquet}, {".html", ExportKind::kPage}});
+  return find_by_ending(path, export_kinds());
 }
 
 std::optional<std::uint64_t> export_rows(const ClassRows& source, const ExportSettings& settings,

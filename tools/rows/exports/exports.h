@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "patch/image/image.h"
+#include "tools/cli/check_output.h"
 #include "tools/cli/stop_signals.h"
 #include "tools/rows/class_rows.h"
 
@@ -12,7 +13,8 @@ namespace vit::tools {
 
 enum class ExportKind { kParquet, kPage };
 
-/// By the ending of the name: .parquet, .html.
+const OutputKinds<ExportKind>& export_kinds();
+/// By the ending of the name.
 std::optional<ExportKind> export_kind(const std::filesystem::path& path);
 
 struct ExportSettings {

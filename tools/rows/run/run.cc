@@ -91,8 +91,8 @@ class RowRun {
         numbers_(settings, before, done_),
         report_(settings, done_) {}
 
-  /// The exit status of a run that was stopped, none: it is complete.
-  std::optional<int> go_through(const List& inputs) {
+  /// False if it was stopped: not every input has its row.
+  bool go_through(const List& inputs) {
     open();
     try {
       run_pipeline(settings_.size, signals_.flag(),
@@ -107,7 +107,7 @@ class RowRun {
     } catch (const OutputStalled&) {
       report_.clear_progress();
       write_message("stopped; standard output is not read, the rest is missing");
-      return 128 + signals_.number();
+      return false;
     } catch (const DamagedRows&) {
       report_.clear_progress();
       throw;
@@ -120,12 +120,15 @@ class RowRun {
                             : "");
     }
     report_.clear_progress();
-    if (!complete()) return report_.say_stopped(signals_.number());
+    if (!complete()) {
+      report_.say_stopped();
+      return false;
+    }
     results_.finish();
-    return std::nullopt;
+    return true;
   }
 
-  /// Reports and marks the run as complete.
+  /// Reports and marks the run as complete. Returns the exit status.
   int conclude() {
     const std::uint64_t rows = report_.rows(), failed = report_.failed();
     if (listing_.sum.count == 0 && settings_.inputs.boxes)
@@ -248,19 +251,18 @@ std::string retry_text(const RunSettings& settings, std::uint64_t rows) {
   return "processing " + count + (rows == 1 ? " changed file again" : " changed files again");
 }
 
-/// A run over the failed or changed rows, whose results then replace them.
-std::optional<int> retry_rows(const RunSettings& settings, const RunParts& parts,
-                              const StopSignals& signals) {
+/// A run over the failed or changed rows, whose results then replace them. False: it was stopped.
+bool retry_rows(const RunSettings& settings, const RunParts& parts, const StopSignals& signals) {
   const Retry retry(settings, with_shard(parts.header, settings.shard), signals.flag());
-  const auto stopped_early = [&]() -> std::optional<int> {
-    if (signals.number() == 0) return std::nullopt;
+  const auto stopped_early = [&] {
+    if (!signals.flag()) return false;
     write_message(std::string("stopped; ") + kResumeAdvice);
-    return 128 + signals.number();
+    return true;
   };
-  if (const auto status = stopped_early()) return status;
+  if (stopped_early()) return false;
   if (retry.rows() == 0) {
     remove_result(retry.output(), settings.kind);
-    return std::nullopt;
+    return true;
   }
   if (!settings.quiet) write_message(retry_text(settings, retry.rows()));
   RunSettings again = settings;
@@ -268,19 +270,19 @@ std::optional<int> retry_rows(const RunSettings& settings, const RunParts& parts
   again.shard.reset();
   again.keep_numbers = true;
   again.restart = retry.stale(parts.header);
-  if (const auto status = stopped_early()) return status;  // the comparison may be incomplete
-  again.count_inputs = false;                              // they come from the file
+  if (stopped_early()) return false;  // the comparison may be incomplete
+  again.count_inputs = false;         // they come from the file
   {
     RunParts unsorted = parts;  // rows are sorted after they were replaced
     unsorted.before_writing = nullptr;
     RowRun run(again, unsorted, signals, {});
-    const auto stopped = run.go_through([&](const std::atomic<bool>& stop, const TakeInput& take) {
+    const bool complete = run.go_through([&](const std::atomic<bool>& stop, const TakeInput& take) {
       return retry.list(stop, take);
     });
-    if (stopped) return stopped;
+    if (!complete) return false;
   }
   retry.apply();
-  return stopped_early();
+  return !stopped_early();
 }
 
 /// A refused command keeps the marker of a complete shard.
@@ -291,19 +293,18 @@ void check_stored_header(const RunSettings& settings, const Json& header) {
   if (stored) check_header(settings.output, results, *stored, header);
 }
 
-int run_all(const RunSettings& settings, const RunParts& parts, const StopSignals& signals,
-            const Marker& before) {
+RunEnd run_all(const RunSettings& settings, const RunParts& parts, const StopSignals& signals,
+               const Marker& before) {
   RowRun run(settings, parts, signals, before);
-  const auto stopped = run.go_through([&](const std::atomic<bool>& stop, const TakeInput& take) {
+  const bool complete = run.go_through([&](const std::atomic<bool>& stop, const TakeInput& take) {
     return list_inputs(settings.inputs, stop, take);
   });
-  return stopped ? *stopped : run.conclude();
+  return {.complete = complete, .status = complete ? run.conclude() : signals.exit_status()};
 }
 
 }  // namespace
 
-int run_rows(const RunSettings& settings, const RunParts& parts) {
-  const StopSignals signals;
+RunEnd run_rows(const RunSettings& settings, const RunParts& parts, const StopSignals& signals) {
   if (settings.shard && settings.shard->source != kShardOption && !settings.quiet)
     write_message("part " + std::to_string(settings.shard->index) + " of " +
                   std::to_string(settings.shard->count) + ", counted from 0, by " +
@@ -318,7 +319,7 @@ int run_rows(const RunSettings& settings, const RunParts& parts) {
   if (settings.restart && settings.kind != ResultKind::kStandardOutput)
     remove_result(retry_file(settings.output), settings.kind);
   if (settings.retry_failed || settings.retry_changed)
-    if (const auto stopped = retry_rows(settings, parts, signals)) return *stopped;
+    if (!retry_rows(settings, parts, signals)) return {.status = signals.exit_status()};
   if (parts.before_run) parts.before_run(signals.flag());
   try {
     return run_all(settings, parts, signals, before);

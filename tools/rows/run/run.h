@@ -9,6 +9,7 @@
 
 #include "tools/cli/command.h"
 #include "tools/cli/model_options.h"
+#include "tools/cli/stop_signals.h"
 #include "tools/inputs/inputs.h"
 #include "tools/output/json.h"
 #include "tools/rows/results.h"
@@ -84,8 +85,12 @@ ModelSettings for_rows(ModelSettings settings);
 /// strict.
 patch::Image load_image(Row& row, const patch::DecodeOptions& options, const RunSettings& settings);
 
-/// The exit status: 0 when every input has its row in the output, 1 when no row (with `strict`: not
-/// every row) succeeded, 128 + N when signal N came before all rows were written.
-int run_rows(const RunSettings& settings, const RunParts& parts);
+struct RunEnd {
+  bool complete = false;  ///< every input has its row in the output
+  int status = 0;  ///< the exit status; 1 when no row (with `strict`: not every row) succeeded
+};
+
+/// Incomplete when a signal came before all rows were written.
+RunEnd run_rows(const RunSettings& settings, const RunParts& parts, const StopSignals& signals);
 
 }  // namespace vit::tools

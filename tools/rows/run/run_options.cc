@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tools/cli/check_output.h"
+#include "tools/cli/word_options.h"
 #include "tools/rows/header.h"
 #include "tools/rows/run/run.h"
 #include "tools/sources/video_frames.h"
@@ -28,6 +30,19 @@ void check_output(const RunSettings& run) {
                : run.retry_failed ? "--retry-failed"
                                   : "--changed",
                " needs a resumable output; use -o FILE");
+}
+
+/// What the operands and options name besides images: an output must not replace it.
+std::vector<std::filesystem::path> named_files(const cxxopts::ParseResult& arguments,
+                                               const InputSettings& inputs) {
+  std::vector<std::filesystem::path> files = list_files(inputs.operands);
+  for (const auto* option : {"boxes", "groups", "labels"})
+    for (const auto& text : values_of(arguments, option))
+      files.emplace_back(text.starts_with('@') ? text.substr(1) : text);
+  std::error_code ignored;
+  std::erase_if(files,
+                [&](const auto& file) { return std::filesystem::is_directory(file, ignored); });
+  return files;
 }
 
 }  // namespace
@@ -69,6 +84,7 @@ RunSettings parse_run_settings(const cxxopts::ParseResult& arguments, size_t thr
   check_operands(settings.inputs);
   if (!arguments.count("output")) fail_usage("no output given, expected -o OUT");
   settings.output = arguments["output"].as<std::string>();
+  check_outputs({settings.output}, named_files(arguments, settings.inputs));
   settings.restart = arguments.count("restart") != 0;
   settings.retry_failed = arguments.count("retry-failed") != 0;
   settings.retry_changed = arguments.count("changed") != 0;

@@ -1,7 +1,5 @@
 #include "tools/rows/run/run_report.h"
 
-#include <cassert>
-
 #include "tools/output/format.h"
 #include "tools/output/terminal.h"
 
@@ -39,15 +37,13 @@ std::string RunReport::output_name() const {
   return resumable() ? settings_.output.string() : "done";
 }
 
-int RunReport::say_stopped(int signal) const {
-  assert(signal != 0);
+void RunReport::say_stopped() const {
   // A run that is stopped while reading the earlier rows has not counted them all.
   const bool counted = written_ != 0 || done_.ended();
   std::string text = "stopped";
   if (counted) text += " after " + format_count(rows()) + (rows() == 1 ? " row" : " rows");
   text += std::string("; ") + (resumable() ? kResumeAdvice : "the rest is missing");
   write_message(text);
-  return 128 + signal;
 }
 
 void RunReport::say_done(const Listed& listed, std::uint64_t unlisted,

@@ -5,14 +5,13 @@
 #include <string>
 
 #include "tools/cli/progress.h"
+#include "tools/cli/stop_signals.h"
 #include "tools/inputs/inputs.h"
 #include "tools/rows/done_rows.h"
 #include "tools/rows/run/counter.h"
 #include "tools/rows/run/run.h"
 
 namespace vit::tools {
-
-inline constexpr const char* kResumeAdvice = "run the same command again to resume";
 
 /// Counts the rows of a run. `settings` and `done`, the rows of earlier runs, must outlive it.
 class RunReport {
@@ -29,8 +28,7 @@ class RunReport {
 
   /// Whether the rows go to a file, which the next run completes.
   bool resumable() const { return settings_.kind != ResultKind::kStandardOutput; }
-  /// The exit status of a run that `signal` stopped.
-  int say_stopped(int signal) const;
+  void say_stopped() const;
   /// `unlisted`: rows whose inputs are gone. `closing_text` comes after the numbers of rows.
   void say_done(const Listed& listed, std::uint64_t unlisted,
                 const std::string& closing_text) const;
