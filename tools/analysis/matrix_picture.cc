@@ -89,7 +89,7 @@ Picture draw_one(const Heading& heading, const TokenMatrix& matrix,
              {.title = "attention",
               .format = "%.2g",
               .factor = 10.0,  // roots of per cent
-              .unit = "%",
+              .unit = " %",
               .rooted = true,
               .clipped = largest > scale.high * (1.0 + 1e-6)});
   return picture;

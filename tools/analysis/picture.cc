@@ -91,7 +91,7 @@ Picture draw_one(const std::string& model, const ImageAnalysis& analysis, const 
   BarLabels labels{.title = "attention per patch",
                    .format = "%.2g",
                    .factor = 100.0,
-                   .unit = "%",
+                   .unit = " %",
                    .clipped = is_clipped(patches, scale)};
   if (relevance) labels = {.title = "relevance per patch", .clipped = labels.clipped};
   colour_bar(picture, {right + view.width + kGap, kHeadingHeight, kBarWidth, view.height}, scale,

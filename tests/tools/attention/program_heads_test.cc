@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "patch/image/image.h"
@@ -60,18 +59,20 @@ TEST(Heads, ReadsAnImageAsOtherCommandsDo) {
   const Folder folder;
   const std::string model = golden("timm_vit"), image = golden_image("timm_vit");
   const std::string expected = run({"heads", model, "--images", image}).out;
-  const Finished piped =
-      run(Call{.arguments = {"heads", model, "--images", "-"}, .input = read_file(image)});
+  Call pipe;
+  pipe.arguments = {"heads", model, "--images", "-"};
+  pipe.input = read_file(image);
+  const Finished piped = run(pipe);
   EXPECT_EQ(piped.status, 0) << piped.err;
   EXPECT_EQ(piped.out, expected);
 
   const std::string archive = folder.path("photos.tar");
-  ASSERT_EQ(run(Call{.arguments = {"-cf", archive, "-C", fs::path(image).parent_path(),
-                                   fs::path(image).filename()},
-                     .program = "tar"})
-                .status,
-            0);
-  const std::string member = archive + "/" + fs::path(image).filename().string();
+  Call pack;
+  pack.program = "tar";
+  pack.arguments = {"-cf", archive, "-C", fs::path(image).parent_path(),
+                    fs::path(image).filename()};
+  ASSERT_EQ(run(pack).status, 0);
+  const std::string member = archive + "!/" + fs::path(image).filename().string();
   const Finished packed = run({"heads", model, "--images", member});
   EXPECT_EQ(packed.status, 0) << packed.err;
   EXPECT_EQ(packed.out, expected);
@@ -79,9 +80,11 @@ TEST(Heads, ReadsAnImageAsOtherCommandsDo) {
 
 TEST(Heads, SaysThatAnImageIsDamaged) {
   const Folder folder;
-  const std::string half = folder.path("half.jpg");
-  const std::string whole = read_file(test::source_dir() / "tools/pictures/results.jpg");
-  std::ofstream(half, std::ios::binary) << whole.substr(0, whole.size() / 2);
+  // A JPEG whose data ends in the middle.
+  std::string jpeg = read_file(test::source_dir() / "tools/pictures/grid.jpg");
+  jpeg.resize(jpeg.size() / 4 * 3);
+  while (jpeg.back() == '\xff') jpeg.pop_back();
+  const std::string half = folder.write("half.jpg", jpeg + "\xff\xd9");
   const Finished finished = run({"heads", golden("timm_vit"), "--images", half});
   EXPECT_EQ(finished.status, 0);
   EXPECT_THAT(finished.err, HasSubstr(half + ": damaged: the data ends after "));
