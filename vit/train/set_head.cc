@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <memory>
 #include <set>
 #include <span>
 
@@ -43,13 +42,7 @@ void set_head(const Logistic& logistic, const HeadConfig& head, weights::Checkpo
     if (!is_classifier(spec)) return;
     const std::span<const float> numbers = numbers_of(logistic, spec);
     assert(spec.size() == numbers.size());
-    const auto owned = std::make_shared<const std::vector<float>>(numbers.begin(), numbers.end());
-    checkpoint.add(spec.name,
-                   weights::Tensor{.dtype = weights::DType::kF32,
-                                   .shape = spec.shape,
-                                   .strides = weights::contiguous_strides(spec.shape),
-                                   .data = reinterpret_cast<const std::byte*>(owned->data())});
-    checkpoint.keep(owned);
+    checkpoint.add_numbers(spec.name, spec.shape, {numbers.begin(), numbers.end()});
   });
   std::vector<std::string> others;
   for (const auto& [name, weight] : checkpoint.weights())
