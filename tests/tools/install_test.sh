@@ -29,7 +29,7 @@ expect() {
 }
 
 labels=$("$prefix/usr/bin/vit" classify -m "$model" -k 3 "$model/image.png" |
-  sed -nE 's/^ +[0-9]+  (.*[^ ]) +[0-9.]+%.*/\1/p')
+  sed -nE 's/^ +[0-9]+  (.*[^ ]) +[0-9.]+ %.*/\1/p')
 [[ $(wc -l <<<"$labels") == 3 ]] || { echo "the installed program named no classes"; exit 1; }
 expect "the outside program" \
   "$("$prefix/outside/outside" "$model" "$model/image.png" | sed -E 's/ [^ ]*$//')" "$labels"

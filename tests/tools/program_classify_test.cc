@@ -43,9 +43,9 @@ TEST(Classify, NamesTheClassesOfAnImageForPeople) {
   const Finished finished = classify("hf_vit", {"-k", "3", image});
   EXPECT_EQ(finished.status, 0);
   EXPECT_EQ(finished.err, "");
-  EXPECT_THAT(lines_of(finished.out), ElementsAre(image, MatchesRegex("  1  .* +[0-9.]+%.*"),
-                                                  MatchesRegex("  2  .* +[0-9.]+%.*"),
-                                                  MatchesRegex("  3  .* +[0-9.]+%.*")));
+  EXPECT_THAT(lines_of(finished.out), ElementsAre(image, MatchesRegex("  1  .* +[0-9.]+ %.*"),
+                                                  MatchesRegex("  2  .* +[0-9.]+ %.*"),
+                                                  MatchesRegex("  3  .* +[0-9.]+ %.*")));
 }
 
 /// How often files of a folder are opened during an action.

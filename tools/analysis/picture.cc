@@ -42,8 +42,8 @@ std::string prefix_text(const ImageAnalysis& analysis, const TokenMap& map) {
   const auto& layout = analysis.maps.layout;
   if (layout.prefix.empty()) return {};
   const double mass = interpret::prefix_mass(layout, map.tokens);
-  const std::string name = layout.prefix.size() == 1 ? "cls" : "prefix tokens";
-  return ", " + name + " keeps " + format_percent(mass, 0);
+  const std::string text = layout.prefix.size() == 1 ? ", cls keeps " : ", prefix tokens keep ";
+  return text + format_percent(mass, 0);
 }
 
 bool is_clipped(std::span<const float> patches, const ColourScale& scale) {

@@ -70,6 +70,16 @@ TEST(Attention, ShowsTheClassAttentionOfClassLayers) {
   EXPECT_THAT(relevance["maps"][0]["layer"].get<std::string>(), HasSubstr("relevance"));
 }
 
+TEST(Attention, SaysHowMuchThePrefixKeeps) {
+  const Folder folder;
+  for (const auto& [model, text] :
+       {std::pair{"timm_vit", ", cls keeps "}, {"timm_deit_distilled", ", prefix tokens keep "}}) {
+    const std::string output = folder.path(std::string(model) + ".svg");
+    ASSERT_EQ(attention(model, {"--layer", "0", "-o", output, golden_image(model)}).status, 0);
+    EXPECT_THAT(read_file(output), testing::ContainsRegex(std::string(text) + "[0-9]+ %"));
+  }
+}
+
 TEST(Attention, RefusesMatricesThatNoMachineShouldHold) {
   const Folder folder;
   for (const std::vector<std::string>& command :
