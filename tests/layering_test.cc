@@ -129,7 +129,7 @@ const std::vector<Outside>& outside_headers() {
       {"libavformat/", {"patch/video"}},
       {"libavutil/", {"patch/video"}},
       {"libswscale/", {"patch/video"}},
-      {"dlfcn.h", {"patch"}},
+      {"dlfcn.h", {"patch", "weights/known"}},
       {"cblas.h", {"vit/kernels"}},
       {"nlohmann/", {"weights", "vit/text", "tools"}},
       {"zlib.h", {"weights", "vit/data", "vit/index", "vit/text", "tools"}},

@@ -41,9 +41,7 @@ TEST(ProgramIsa, EqualsThatOfAModelLoadedForIt) {
     const weights::Checkpoint checkpoint = weights::open(golden(name));
     const Image image = read_image(golden_image(name));
     for (const Isa isa : available_isas()) {
-      const Model model = load_model(checkpoint, {.image_height = checkpoint.recipe.crop_height,
-                                                  .image_width = checkpoint.recipe.crop_width,
-                                                  .isa = isa});
+      const Model model = load_model(checkpoint, {.isa = isa});
       Runner runner(model, checkpoint.recipe);
       const std::vector<float> features = runner.features(image, FeatureKind::kClass);
       EXPECT_EQ(features, forced(name, isa, features.size())) << name << ' ' << to_string(isa);

@@ -388,7 +388,7 @@ TEST(Jax, AnArrayOfTooManyLayersIsNamedWithItsFile) {
   const TensorMap tensors{
       {"embedding/kernel", {.shape = {4, 4, 3, 8}, .strides = {96, 24, 8, 1}}},
       {"Transformer/encoderblock/LayerNorm_0/scale", {.shape = {100'001, 8}, .strides = {8, 1}}}};
-  EXPECT_EQ(test::message_of([&] { interpret(tensors, "m.npz"); }),
+  EXPECT_EQ(vit::test::message_of([&] { interpret(tensors, "m.npz"); }),
             "m.npz: array 'Transformer/encoderblock/LayerNorm_0/scale' has 100001 layers, at most "
             "100000");
 }

@@ -70,7 +70,7 @@ TEST_F(Adapted, AnImageSizeOfTooManyTokensIsRefused) {
     const Finished finished = run(call({how, "--image-size", "1024"}));
     EXPECT_EQ(finished.status, 1);
     EXPECT_EQ(finished.err, "vit: " + folder_.path("base.safetensors") +
-                                ": an input of 1024x1024 pixels in patches of 4x4 gives 65537 "
+                                ": an input of 1024x1024 pixels in patches of 4x4 gives 65536 "
                                 "tokens, at most 32768 are allowed; choose a smaller input size or "
                                 "allow more tokens\n");
   }

@@ -277,7 +277,7 @@ TEST(TrainProgram, SaysWhatIsWrong) {
   write_pictures(data, 2);
   EXPECT_THAT(message({"train", data, "-o", "x", "--image-size", "4096", "--patch", "1"}, 1),
               HasSubstr("option '--image-size': an input of 4096x4096 pixels in patches of 1x1 "
-                        "gives 16777217 tokens, at most 32768 are allowed"));
+                        "gives 16777216 tokens, at most 32768 are allowed"));
   EXPECT_THAT(message({"train", data, "-o", folder.path("none/x")}, 1),
               HasSubstr("cannot write: there is no folder " + folder.path("none")));
   EXPECT_THAT(message({"train", data, "-o", folder.path()}, 1),
