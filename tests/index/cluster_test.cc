@@ -31,7 +31,7 @@ TEST(Cluster, FindsThePlantedGroupsWhateverTheSeed) {
   const Matrix data = planted(kGroups, kRows, 0.5f);
   for (const std::uint64_t seed : {0, 1, 2, 3}) {
     const auto result =
-        cluster(vectors_of(data), {.clusters = kGroups, .seed = seed}, test::best_execution());
+        cluster(vectors_of(data), {.clusters = kGroups, .seed = seed}, vit::test::best_execution());
     EXPECT_TRUE(result.converged);
     ASSERT_EQ(result.clusters.size(), kGroups);
     for (const Cluster& one : result.clusters) {
@@ -48,7 +48,7 @@ TEST(Cluster, PutsEveryLiveRowIntoOneClusterTheLargestFirst) {
   Vectors vectors = vectors_of(data);
   vectors.live.assign(500, 1);
   for (size_t r = 0; r < 500; r += 5) vectors.live[r] = 0;
-  const auto result = cluster(vectors, {.clusters = 12, .seed = 4}, test::best_execution());
+  const auto result = cluster(vectors, {.clusters = 12, .seed = 4}, vit::test::best_execution());
   std::set<size_t> rows;
   size_t before = 500;
   for (const Cluster& one : result.clusters) {
@@ -65,9 +65,9 @@ TEST(Cluster, PutsEveryLiveRowIntoOneClusterTheLargestFirst) {
 TEST(Cluster, IsTheSameForASeedOnAnyNumberOfWorkers) {
   const Matrix data = unit_rows(20'000, 12, 1);  // too many to move one by one
   const ClusterOptions options{.clusters = 20, .seed = 9, .most_rounds = 30};
-  const auto alone = cluster(vectors_of(data), options, test::best_execution());
+  const auto alone = cluster(vectors_of(data), options, vit::test::best_execution());
   ThreadPool pool(4);
-  const auto shared = cluster(vectors_of(data), options, test::best_execution(&pool));
+  const auto shared = cluster(vectors_of(data), options, vit::test::best_execution(&pool));
   ASSERT_EQ(shared.clusters.size(), alone.clusters.size());
   EXPECT_EQ(shared.rounds, alone.rounds);
   for (size_t c = 0; c < alone.clusters.size(); ++c)
@@ -106,7 +106,8 @@ double objective_of(const Sums& sums) {
 
 TEST(Cluster, EndsWhereNoRowWouldBeBetterElsewhere) {
   const Matrix data = unit_rows(300, 40, 8);
-  const auto result = cluster(vectors_of(data), {.clusters = 9, .seed = 2}, test::best_execution());
+  const auto result =
+      cluster(vectors_of(data), {.clusters = 9, .seed = 2}, vit::test::best_execution());
   EXPECT_TRUE(result.converged);
   const Sums sums = sums_of(data, result);
   double similarity = 0.0;
@@ -146,7 +147,7 @@ TEST(Cluster, FindsTheBestPartitionOfFewRowsWithOneOfAFewSeeds) {
     double best = 0.0;
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
       const auto result =
-          cluster(vectors_of(data), {.clusters = 3, .seed = seed}, test::best_execution());
+          cluster(vectors_of(data), {.clusters = 3, .seed = seed}, vit::test::best_execution());
       best = std::max(best, objective_of(sums_of(data, result)));
     }
     EXPECT_NEAR(best, best_objective(data), 1e-5) << set;
@@ -157,14 +158,14 @@ TEST(Cluster, TakesMoreClustersThanThereAreDifferentRows) {
   Matrix data(6, 2);
   for (size_t r = 0; r < 6; ++r) data(r, r % 2) = 1.0f;
   const auto result =
-      cluster(vectors_of(data), {.clusters = 50, .seed = 1}, test::best_execution());
+      cluster(vectors_of(data), {.clusters = 50, .seed = 1}, vit::test::best_execution());
   size_t rows = 0;
   for (const Cluster& one : result.clusters) rows += one.members.size();
   EXPECT_EQ(rows, 6u);
   EXPECT_GE(result.clusters.size(), 2u);
   Vectors none = vectors_of(data);
   none.live.assign(6, 0);
-  EXPECT_TRUE(cluster(none, {.clusters = 3}, test::best_execution()).clusters.empty());
+  EXPECT_TRUE(cluster(none, {.clusters = 3}, vit::test::best_execution()).clusters.empty());
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST(Search, FindsWhatAllProductsInDoublePrecisionSay) {
   // Rows of 2048 numbers make several pieces of 4 MB.
   for (const auto& [rows, width] : {std::pair<size_t, size_t>{1, 3}, {700, 37}, {2000, 2048}}) {
     const Matrix data = unit_rows(rows, width, 1), queries = unit_rows(4, width, 2);
-    const auto hits = search(vectors_of(data), queries, 10, test::best_execution(&pool));
+    const auto hits = search(vectors_of(data), queries, 10, vit::test::best_execution(&pool));
     ASSERT_EQ(hits.size(), 4u);
     for (size_t q = 0; q < 4; ++q) {
       const auto expected = oracle(data, queries.view().row_span(q));
@@ -55,10 +55,10 @@ TEST(Search, FindsWhatAllProductsInDoublePrecisionSay) {
 
 TEST(Search, IsTheSameToTheBitOnAnyNumberOfWorkers) {
   const Matrix data = unit_rows(5000, 512, 1), queries = unit_rows(2, 512, 2);
-  const auto alone = search(vectors_of(data), queries, 50, test::best_execution());
+  const auto alone = search(vectors_of(data), queries, 50, vit::test::best_execution());
   for (const size_t workers : {2, 5}) {
     ThreadPool pool(workers);
-    EXPECT_EQ(search(vectors_of(data), queries, 50, test::best_execution(&pool)), alone);
+    EXPECT_EQ(search(vectors_of(data), queries, 50, vit::test::best_execution(&pool)), alone);
   }
 }
 
@@ -68,7 +68,7 @@ TEST(Search, PutsEqualRowsInTheirOrder) {
   for (const size_t r : {1, 4}) data(r, 1) = 1.0f;
   Matrix query(1, 2);
   query(0, 0) = 1.0f;
-  EXPECT_THAT(search(vectors_of(data), query, 3, test::best_execution()).front(),
+  EXPECT_THAT(search(vectors_of(data), query, 3, vit::test::best_execution()).front(),
               ElementsAre(Hit{0, 1.0f}, Hit{2, 1.0f}, Hit{3, 1.0f}));
 }
 
@@ -77,10 +77,10 @@ TEST(Search, LeavesOutRowsThatDoNotCount) {
   data(3, 0) = std::numeric_limits<float>::quiet_NaN();
   Vectors vectors = vectors_of(data);
   vectors.live = {1, 0, 1, 1, 0};
-  const auto hits = search(vectors, unit_rows(1, 4, 2), 5, test::best_execution());
+  const auto hits = search(vectors, unit_rows(1, 4, 2), 5, vit::test::best_execution());
   for (const Hit& hit : hits.front()) EXPECT_TRUE(hit.row == 0 || hit.row == 2) << hit.row;
   EXPECT_EQ(hits.front().size(), 2u);
-  EXPECT_TRUE(search(vectors, unit_rows(1, 4, 2), 0, test::best_execution()).front().empty());
+  EXPECT_TRUE(search(vectors, unit_rows(1, 4, 2), 0, vit::test::best_execution()).front().empty());
 }
 
 TEST(Search, ReadsSeveralBlocksOfNumbersIn16Bits) {
@@ -91,7 +91,7 @@ TEST(Search, ReadsSeveralBlocksOfNumbersIn16Bits) {
   const auto* bytes = reinterpret_cast<const std::byte*>(halves.data());
   vectors.blocks = {{bytes, 0, 7}, {bytes + 7 * 66, 7, 30}, {bytes + 37 * 66, 37, 3}};
   const auto expected = oracle(data, query.view().row_span(0));
-  const auto hits = search(vectors, query, 5, test::best_execution()).front();
+  const auto hits = search(vectors, query, 5, vit::test::best_execution()).front();
   for (size_t i = 0; i < 5; ++i) {
     EXPECT_EQ(hits[i].row, expected[i].row);
     // 33 terms, each off by 2^-11 of itself, and the terms of unit vectors add up to at most 1.
@@ -125,7 +125,8 @@ TEST(Duplicates, AreThePlantedOnesWhateverTileTheyLieIn) {
   const Matrix rows = planted(kOriginals, kCopies, 0.2f);
   const auto order = live_rows(vectors_of(rows));
   ThreadPool pool(3);
-  const auto groups = group_duplicates(vectors_of(rows), order, 0.95f, test::best_execution(&pool));
+  const auto groups =
+      group_duplicates(vectors_of(rows), order, 0.95f, vit::test::best_execution(&pool));
   ASSERT_EQ(groups.size(), kOriginals);
   for (size_t g = 0; g < kOriginals; ++g) {
     EXPECT_EQ(groups[g].kept, g);
@@ -140,7 +141,7 @@ TEST(Duplicates, AreThePlantedOnesWhateverTileTheyLieIn) {
 TEST(Duplicates, KeepTheRowThatComesFirstInTheOrder) {
   const Matrix rows = planted(2, 2, 0.1f);
   const std::vector<size_t> order{3, 2, 1, 0};
-  const auto groups = group_duplicates(vectors_of(rows), order, 0.95f, test::best_execution());
+  const auto groups = group_duplicates(vectors_of(rows), order, 0.95f, vit::test::best_execution());
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[0].kept, 3u);
   EXPECT_THAT(groups[0].others, ElementsAre(Field(&Hit::row, 1u)));
@@ -156,7 +157,7 @@ TEST(Duplicates, AreNotPassedOnAlongAChain) {
     rows(r, 1) = static_cast<float>(std::sin(angle));
   }
   const std::vector<size_t> order{0, 1, 2, 3, 4};
-  const auto groups = group_duplicates(vectors_of(rows), order, 0.9f, test::best_execution());
+  const auto groups = group_duplicates(vectors_of(rows), order, 0.9f, vit::test::best_execution());
   ASSERT_EQ(groups.size(), 2u);
   EXPECT_EQ(groups[0].kept, 0u);
   EXPECT_THAT(groups[0].others, ElementsAre(Field(&Hit::row, 1u)));
@@ -198,11 +199,12 @@ TEST(Duplicates, AreThoseOfTheRuleInItsPlainForm) {
       place_of[order[place]] = place;
     }
     const auto groups =
-        group_duplicates(vectors_of(rows), order, threshold, test::best_execution(&pool));
+        group_duplicates(vectors_of(rows), order, threshold, vit::test::best_execution(&pool));
     for (const auto& group : groups)
       for (const Hit& hit : group.others) joined[place_of[hit.row]] = place_of[group.kept];
     EXPECT_EQ(joined, expected) << threshold;
-    const auto alone = group_duplicates(vectors_of(rows), order, threshold, test::best_execution());
+    const auto alone =
+        group_duplicates(vectors_of(rows), order, threshold, vit::test::best_execution());
     ASSERT_EQ(alone.size(), groups.size());
     for (size_t g = 0; g < groups.size(); ++g) EXPECT_EQ(alone[g].others, groups[g].others);
   }
@@ -236,17 +238,17 @@ TEST(Diverse, IsTheRuleInItsPlainForm) {
   std::vector<size_t> taken(300);  // more than are taken in one pass
   std::iota(taken.begin(), taken.end(), size_t{200});
   ThreadPool pool(3);
-  const auto picks = pick_diverse(vectors_of(rows), taken, 20, test::best_execution(&pool));
+  const auto picks = pick_diverse(vectors_of(rows), taken, 20, vit::test::best_execution(&pool));
   std::vector<size_t> picked;
   for (const Hit& hit : picks) picked.push_back(hit.row);
   EXPECT_EQ(picked, picked_by_rule(rows, taken, 20));
-  EXPECT_EQ(pick_diverse(vectors_of(rows), taken, 20, test::best_execution()), picks);
+  EXPECT_EQ(pick_diverse(vectors_of(rows), taken, 20, vit::test::best_execution()), picks);
 }
 
 TEST(Diverse, PicksOneOfEachPlantedGroupFirst) {
   constexpr size_t kOriginals = 8;
   const Matrix rows = planted(kOriginals, 50, 0.3f);
-  const auto picks = pick_diverse(vectors_of(rows), {}, kOriginals, test::best_execution());
+  const auto picks = pick_diverse(vectors_of(rows), {}, kOriginals, vit::test::best_execution());
   std::vector<size_t> groups;
   for (const Hit& hit : picks) groups.push_back(hit.row % kOriginals);
   std::ranges::sort(groups);
@@ -257,7 +259,7 @@ TEST(Diverse, PicksOneOfEachPlantedGroupFirst) {
 TEST(Diverse, StaysAwayFromRowsThatAreTaken) {
   const Matrix rows = planted(4, 20, 0.2f);
   const std::vector<size_t> taken{0, 5, 10};  // of the groups 0, 1 and 2
-  const auto picks = pick_diverse(vectors_of(rows), taken, 1, test::best_execution());
+  const auto picks = pick_diverse(vectors_of(rows), taken, 1, vit::test::best_execution());
   ASSERT_EQ(picks.size(), 1u);
   EXPECT_EQ(picks.front().row % 4, 3u);
 }
@@ -266,9 +268,9 @@ TEST(Diverse, EndsWhenEveryRowIsTaken) {
   const Matrix rows = unit_rows(3, 4, 1);
   Vectors vectors = vectors_of(rows);
   vectors.live = {1, 0, 1};
-  EXPECT_EQ(pick_diverse(vectors, {}, 9, test::best_execution()).size(), 2u);
+  EXPECT_EQ(pick_diverse(vectors, {}, 9, vit::test::best_execution()).size(), 2u);
   vectors.live = {0, 0, 0};
-  EXPECT_TRUE(pick_diverse(vectors, {}, 9, test::best_execution()).empty());
+  EXPECT_TRUE(pick_diverse(vectors, {}, 9, vit::test::best_execution()).empty());
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ std::vector<float> forced(const std::string& model, Isa isa, size_t count) {
                     golden(model),
                     "-q",
                     "--features",
-                    "class",
+                    "cls",
                     "-o",
                     folder.path("f.npy"),
                     golden_image(model)};
