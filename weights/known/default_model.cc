@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,8 +26,14 @@ fs::path program_folder() {
   return fs::read_symlink("/proc/self/exe", ignored).parent_path();
 }
 
+bool is_of_system(std::string_view folder) {
+  return folder.starts_with("/lib") || folder.starts_with("/usr/lib");
+}
+
 /// The folders in its RPATH or RUNPATH, which programs that link the installed library get from its
-/// CMake package: there lie the modules that it loads on demand.
+/// CMake package: there lie the modules that it loads on demand. The system's own folders follow in
+/// the same list and are left out: a program that is being developed must not use what is
+/// installed.
 std::vector<fs::path> library_folders() {
   void* const program = dlopen(nullptr, RTLD_LAZY);
   Dl_serinfo size{};
@@ -36,7 +44,7 @@ std::vector<fs::path> library_folders() {
   if (dlinfo(program, RTLD_DI_SERINFO, found) != 0) return {};
   std::vector<fs::path> folders;
   for (const Dl_serpath& path : std::span(found->dls_serpath, found->dls_cnt))
-    if ((path.dls_flags & LA_SER_RUNPATH) != 0) folders.emplace_back(path.dls_name);
+    if (!is_of_system(path.dls_name)) folders.emplace_back(path.dls_name);
   return folders;
 }
 

@@ -60,15 +60,19 @@ void wait_for_rows(const std::string& output) {
 
 TEST(Resume, AfterFiftyKillsGivesTheResultOfAnUninterruptedRun) {
   const Folder folder;
-  write_images(folder, 2000);  // rows are flushed several times within a run
+  write_images(folder, 2000);
+  // Large enough inputs that rows are flushed several times within a run, on a fast machine too.
+  const auto call = [&](const std::string& output) {
+    return call_for(folder.path("in"), output, {"--image-size", "224"});
+  };
   std::mt19937 random(20240229);
   int killed = 0, between_rows = 0;
   for (const auto& format : kFormats) {
     const std::string calm = folder.path("calm." + format), output = folder.path("r." + format);
-    ASSERT_EQ(run(call_for(folder.path("in"), calm)).status, 0);
+    ASSERT_EQ(run(call(calm)).status, 0);
     const std::string expected = all_of(calm);
     for (int kills = 0; kills < 13;) {
-      Running running(call_for(folder.path("in"), output));
+      Running running(call(output));
       if (kills % 2 == 0) wait_for_rows(output);
       std::this_thread::sleep_for(std::chrono::microseconds(random() % 150'000));
       running.send(SIGKILL);
@@ -84,7 +88,7 @@ TEST(Resume, AfterFiftyKillsGivesTheResultOfAnUninterruptedRun) {
       ASSERT_EQ(all_of(output), expected) << format;
       remove_output(output);
     }
-    const Finished finished = run(call_for(folder.path("in"), output));
+    const Finished finished = run(call(output));
     ASSERT_EQ(finished.status, 0) << finished.err;
     EXPECT_EQ(all_of(output), expected) << format << " after kills";
   }
