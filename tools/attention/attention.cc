@@ -15,7 +15,7 @@
 #include "tools/attention/settings.h"
 #include "tools/cli/check_output.h"
 #include "tools/cli/class_names.h"
-#include "tools/cli/gradient_model.h"
+#include "tools/cli/explainable.h"
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_files.h"
 #include "tools/cli/word_options.h"

@@ -8,7 +8,7 @@
 
 #include "patch/image/pixel_budget.h"
 #include "tools/cli/check_output.h"
-#include "tools/cli/gradient_model.h"
+#include "tools/cli/explainable.h"
 #include "tools/cli/image_input.h"
 #include "tools/cli/model_files.h"
 #include "tools/cli/model_options.h"

@@ -5,7 +5,7 @@
 #include "tools/analysis/picture.h"
 #include "tools/analysis/relevance.h"
 #include "tools/cli/class_names.h"
-#include "tools/cli/gradient_model.h"
+#include "tools/cli/explainable.h"
 #include "tools/draw/canvas.h"
 #include "tools/explorer/page.h"
 #include "tools/serve/routes.h"

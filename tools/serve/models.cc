@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "tools/cli/gradient_model.h"
 #include "tools/cli/pull_advice.h"
 #include "tools/serve/status_error.h"
+#include "vit/gradient/network.h"
 #include "vit/model/word_classes.h"
 
 namespace vit::tools::serve {

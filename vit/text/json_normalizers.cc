@@ -142,12 +142,7 @@ Normalizer read_strip_accents(const Fields&) {
   return strip_accents;
 }
 
-struct Rule {
-  std::string_view type;
-  Normalizer (*read)(const Fields& step);
-};
-
-constexpr Rule kRules[] = {
+constexpr StepKind<Normalizer> kKinds[] = {
     {"NFC", [](const Fields&) { return to_form(NormalForm::kC); }},
     {"NFD", [](const Fields&) { return to_form(NormalForm::kD); }},
     {"NFKC", [](const Fields&) { return to_form(NormalForm::kKC); }},
@@ -164,21 +159,7 @@ constexpr Rule kRules[] = {
 }  // namespace
 
 void read_normalizer(const Fields& step, std::vector<Normalizer>& normalizers) {
-  const std::string type = step.text("type").value_or("");
-  if (type == "Sequence") {
-    for_each_object(step, "normalizers",
-                    [&](const Fields& part) { read_normalizer(part, normalizers); });
-    return;
-  }
-  std::string known = "Sequence";
-  for (const Rule& rule : kRules) {
-    if (rule.type == type) {
-      normalizers.push_back(rule.read(step));
-      return;
-    }
-    known += ", " + std::string(rule.type);
-  }
-  refuse_type(step, "normalizer", known);
+  read_steps(step, kKinds, "normalizer", "normalizers", normalizers);
 }
 
 Pattern read_pattern(const Fields& step) {

@@ -77,12 +77,7 @@ Splitter read_space_separated(const Fields&) {
   return [](const std::u32string& text, bool) { return space_separated(text); };
 }
 
-struct Rule {
-  std::string_view type;
-  Splitter (*read)(const Fields& step);
-};
-
-constexpr Rule kRules[] = {
+constexpr StepKind<Splitter> kKinds[] = {
     {"Split", read_split},
     {"ByteLevel", read_byte_level},
     {"Metaspace", read_metaspace},
@@ -93,21 +88,7 @@ constexpr Rule kRules[] = {
 }  // namespace
 
 void read_splitter(const Fields& step, std::vector<Splitter>& splitters) {
-  const std::string type = step.text("type").value_or("");
-  if (type == "Sequence") {
-    for_each_object(step, "pretokenizers",
-                    [&](const Fields& part) { read_splitter(part, splitters); });
-    return;
-  }
-  std::string known = "Sequence";
-  for (const Rule& rule : kRules) {
-    if (rule.type == type) {
-      splitters.push_back(rule.read(step));
-      return;
-    }
-    known += ", " + std::string(rule.type);
-  }
-  refuse_type(step, "pre_tokenizer", known);
+  read_steps(step, kKinds, "pre_tokenizer", "pretokenizers", splitters);
 }
 
 }  // namespace vit::text

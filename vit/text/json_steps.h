@@ -27,13 +27,41 @@ void for_each_object(const Fields& parent, std::string_view name, Read read) {
   }
 }
 
+[[noreturn]] void refuse_type(const Fields& step, std::string_view part, std::string_view known);
+
+/// How a step of one "type" is read.
+template <typename Step>
+struct StepKind {
+  std::string_view type;
+  Step (*read)(const Fields& step);
+};
+
+/// Appends a step, or all of a "Sequence", whose list is called `list`. `part` is for errors.
+template <typename Step, size_t kKinds>
+void read_steps(const Fields& step, const StepKind<Step> (&kinds)[kKinds], std::string_view part,
+                std::string_view list, std::vector<Step>& steps) {
+  const std::string type = step.text("type").value_or("");
+  if (type == "Sequence") {
+    for_each_object(step, list,
+                    [&](const Fields& inner) { read_steps(inner, kinds, part, list, steps); });
+    return;
+  }
+  std::string known = "Sequence";
+  for (const auto& kind : kinds) {
+    if (kind.type == type) {
+      steps.push_back(kind.read(step));
+      return;
+    }
+    known += ", " + std::string(kind.type);
+  }
+  refuse_type(step, part, known);
+}
+
 /// {"String": "x"} or {"Regex": "x"}; throws where it is neither.
 struct Pattern {
   std::u32string text;
   bool regular_expression = false;
 };
 Pattern read_pattern(const Fields& step);
-
-[[noreturn]] void refuse_type(const Fields& step, std::string_view part, std::string_view known);
 
 }  // namespace vit::text

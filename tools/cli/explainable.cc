@@ -1,4 +1,4 @@
-#include "tools/cli/gradient_model.h"
+#include "tools/cli/explainable.h"
 
 #include "tools/output/format.h"
 #include "vit/base/error.h"
