@@ -157,7 +157,7 @@ void settle_labels(Checkpoint& checkpoint, bool speaks_for_itself) {
   }
   if (checkpoint.labels.empty() && classes == kImagenetClasses && !speaks_for_itself) {
     checkpoint.labels = imagenet1k_labels();
-    checkpoint.assumptions.push_back("1000 classes are those of ImageNet-1k");
+    checkpoint.assumptions.emplace_back("1000 classes are those of ImageNet-1k");
   }
 }
 

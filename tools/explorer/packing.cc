@@ -153,8 +153,7 @@ std::string plain_attention(const AttentionMaps& maps) {
     std::memcpy(bytes.data() + r * sizeof(float), &largest, sizeof(float));
     const float factor = largest > 0.0f ? 255.0f / std::sqrt(largest) : 0.0f;
     for (const float weight : row)  // differential attention may be negative: shown as 0
-      *scaled++ =
-          static_cast<char>(static_cast<int>(std::sqrt(std::max(weight, 0.0f)) * factor + 0.5f));
+      *scaled++ = static_cast<char>(std::lround(std::sqrt(std::max(weight, 0.0f)) * factor));
   }
   return bytes;
 }

@@ -127,16 +127,17 @@ std::vector<std::byte> read_bytes(const Input& input, const std::atomic<bool>& s
 
 patch::Image load_image(const Input& input, std::span<const std::byte> bytes,
                         const patch::DecodeOptions& options) {
-  const patch::Image image = patch::decode(bytes, input.box ? input.file : input.path, options);
-  return input.box ? cropped(image, *input.box) : image;
+  if (input.box) return cropped(patch::decode(bytes, input.file, options), *input.box);
+  return patch::decode(bytes, input.path, options);
 }
 
 patch::Image load_image(const Input& input, const patch::DecodeOptions& options) {
   if (!input.problem.empty()) fail_at(input.path, input.problem);
   if (input.video) return load_frame(input, options);
   const auto& stop = options.stop != nullptr ? *options.stop : data::kNeverStop;
-  const patch::Image image = patch::decode(source_of(input, stop), options);
-  return input.box ? cropped(image, *input.box) : image;
+  const patch::ByteSource source = source_of(input, stop);
+  if (input.box) return cropped(patch::decode(source, options), *input.box);
+  return patch::decode(source, options);
 }
 
 }  // namespace vit::tools
