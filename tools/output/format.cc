@@ -1,5 +1,6 @@
 #include "tools/output/format.h"
 
+#include <cmath>
 #include <cstdio>
 
 namespace vit::tools {
@@ -26,7 +27,7 @@ std::string format_percent(std::optional<double> share, int digits) {
 }
 
 std::string format_time(double seconds) {
-  const auto whole = static_cast<unsigned long>(seconds + 0.5);
+  const auto whole = static_cast<unsigned long>(std::lround(seconds));
   char text[64];
   if (whole >= 3600)
     std::snprintf(text, sizeof text, "%lu:%02lu:%02lu", whole / 3600, whole / 60 % 60, whole % 60);
